@@ -1,0 +1,68 @@
+package model
+
+import "slices"
+
+// ActorKind says in which role somebody acts.
+type ActorKind string
+
+const (
+	// ActorSystem is Parapet itself: matching, sweeps, relays.
+	ActorSystem ActorKind = "system"
+	// ActorPartner acts for one partner and sees that partner's records only.
+	ActorPartner ActorKind = "partner"
+	// ActorOperator works at Parapet: reads every partner, writes for none.
+	ActorOperator ActorKind = "operator"
+	// ActorRail is a payment rail reporting what became of a payout.
+	ActorRail ActorKind = "rail"
+	// ActorSource is a hazard data source posting observations.
+	ActorSource ActorKind = "source"
+)
+
+// Scope is a permission named in an access token.
+type Scope string
+
+// The scopes of the contract. Every operation names the one it needs.
+const (
+	ScopeQuotesWrite        Scope = "quotes:write"
+	ScopeQuotesRead         Scope = "quotes:read"
+	ScopePoliciesWrite      Scope = "policies:write"
+	ScopePoliciesRead       Scope = "policies:read"
+	ScopeClaimsWrite        Scope = "claims:write"
+	ScopeClaimsRead         Scope = "claims:read"
+	ScopePayoutMethodsWrite Scope = "payout_methods:write"
+	ScopePayoutsRead        Scope = "payouts:read"
+	ScopeProductsRead       Scope = "products:read"
+	ScopeEventsRead         Scope = "events:read"
+	ScopeWebhooksRead       Scope = "webhooks:read"
+	ScopeWebhooksWrite      Scope = "webhooks:write"
+	ScopeObservationsWrite  Scope = "observations:write"
+	ScopeOperator           Scope = "operator"
+)
+
+// PartnerScopes is everything a partner's client may be granted.
+func PartnerScopes() []Scope {
+	return []Scope{
+		ScopeQuotesWrite, ScopeQuotesRead, ScopePoliciesWrite, ScopePoliciesRead,
+		ScopeClaimsWrite, ScopeClaimsRead, ScopePayoutMethodsWrite, ScopePayoutsRead,
+		ScopeProductsRead, ScopeEventsRead, ScopeWebhooksRead, ScopeWebhooksWrite,
+	}
+}
+
+// Actor is who asks. Adapters make it from a verified token; the domain trusts
+// nothing else about the caller.
+type Actor struct {
+	Kind    ActorKind
+	Partner string // the partner's slug; empty unless Kind is ActorPartner
+	Name    string // shown in timelines: the token's client or subject
+	Client  string // the OAuth client, for idempotency when there is no partner
+	Scopes  []Scope
+	// Sources a data source may post for. Empty with AnySource false means none.
+	Sources   []string
+	AnySource bool
+}
+
+// System is Parapet acting by itself.
+func System() Actor { return Actor{Kind: ActorSystem, Name: "parapet"} }
+
+// Has tells whether the actor's token carries the scope.
+func (a Actor) Has(scope Scope) bool { return slices.Contains(a.Scopes, scope) }

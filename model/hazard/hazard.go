@@ -1,0 +1,79 @@
+// Package hazard holds what can be measured in the world: earthquakes, tropical
+// cyclones and daily rain, their geometry on the sphere, and the shipped
+// history that prices cover. It is pure: no database, no clock, no context.
+package hazard
+
+import (
+	"time"
+
+	"github.com/shopspring/decimal"
+)
+
+// Kind is what an observation measures.
+type Kind string
+
+const (
+	// Earthquake is one earthquake: magnitude at a point and a depth.
+	Earthquake Kind = "earthquake"
+	// StormFix is one position of a storm's track: sustained wind at a point.
+	StormFix Kind = "storm_fix"
+	// StationDay is one day of measurements at a weather station.
+	StationDay Kind = "station_day"
+)
+
+// Kinds lists every kind in the contract's order.
+func Kinds() []Kind { return []Kind{Earthquake, StormFix, StationDay} }
+
+// Point is a WGS84 position in degrees; south and west are negative.
+type Point struct {
+	Latitude  float64 `json:"latitude"`
+	Longitude float64 `json:"longitude"`
+}
+
+// Quake is one earthquake.
+type Quake struct {
+	At        time.Time
+	Where     Point
+	Magnitude decimal.Decimal  // moment magnitude as the source prefers it
+	DepthKM   *decimal.Decimal // nil when the source gives none
+	EventID   string           // the source's id; the history synthesises one
+}
+
+// Fix is one position of a storm.
+type Fix struct {
+	At     time.Time
+	Where  Point
+	WindKN *decimal.Decimal // maximum sustained wind in knots; nil when unknown
+}
+
+// Storm is one tropical cyclone with its fixes in order of time.
+type Storm struct {
+	ID    string // basin, number, year: AL122005
+	Name  string
+	Fixes []Fix
+}
+
+// Day is one UTC calendar day of precipitation at a station.
+type Day struct {
+	Date            time.Time // midnight UTC
+	PrecipitationMM decimal.Decimal
+}
+
+// Station is a weather station with its days in order of date, gaps left out.
+type Station struct {
+	Name string
+	Days []Day
+}
+
+// Dataset describes one shipped history: where it comes from and which
+// questions it can answer.
+type Dataset struct {
+	Name             string          // as it appears in a quote's basis
+	FirstYear        int             // first full calendar year
+	LastYear         int             // last calendar year, included
+	MinimumMagnitude decimal.Decimal // quakes only: nothing weaker is recorded
+	HasDepth         bool
+}
+
+// Years is the number of years of history, N in the pricing formulas.
+func (d Dataset) Years() int { return d.LastYear - d.FirstYear + 1 }

@@ -1,0 +1,90 @@
+// Package money holds amounts as whole minor units of an ISO 4217 currency.
+// No floating point touches money: rounding happens once, half up, where an
+// exact quantity becomes an amount.
+package money
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"strings"
+
+	"github.com/bojanz/currency"
+	"github.com/shopspring/decimal"
+)
+
+// Decimals keep the digits they were given: a magnitude of "6.0" stays "6.0" in
+// every answer. The library wants this set once, before anything else runs.
+func init() { decimal.TrimTrailingZeros = false } //nolint:gochecknoinits // the library's documented switch
+
+// Money is an amount of one currency. Amount counts minor units: cents for
+// USD, yen for JPY (0 digits), fils for KWD (3 digits).
+type Money struct {
+	Amount   int64  `json:"amount"`
+	Currency string `json:"currency"`
+}
+
+// New returns an amount of minor units.
+func New(amount int64, currency string) Money { return Money{Amount: amount, Currency: currency} }
+
+// Known tells whether code is an ISO 4217 currency code.
+func Known(code string) bool { return currency.IsValid(code) }
+
+// Digits is the number of minor digits of a currency: 2 for USD, 0 for JPY,
+// 3 for KWD. An unknown code has 2.
+func Digits(code string) int32 {
+	digits, ok := currency.GetDigits(code)
+	if !ok {
+		return 2
+	}
+	return int32(digits)
+}
+
+// HalfUp rounds an exact quantity of minor units to whole ones, halves upward
+// (toward +∞). It reports false when the result does not fit 64 bits.
+func HalfUp(minor *big.Rat) (int64, bool) {
+	twice := new(big.Int).Mul(minor.Num(), big.NewInt(2))
+	twice.Add(twice, minor.Denom())
+	q := new(big.Int)
+	q.Div(twice, new(big.Int).Mul(minor.Denom(), big.NewInt(2))) // Euclidean, so floor
+	return q.Int64(), q.IsInt64()
+}
+
+// Round is HalfUp for a decimal quantity. It saturates at the 64-bit bounds,
+// which no accepted limit comes near.
+func Round(minor decimal.Decimal) int64 {
+	amount, ok := HalfUp(minor.Rat())
+	switch {
+	case ok:
+		return amount
+	case minor.IsNegative():
+		return math.MinInt64
+	default:
+		return math.MaxInt64
+	}
+}
+
+// Decimal is the amount in minor units as a decimal.
+func (m Money) Decimal() decimal.Decimal { return decimal.NewFromInt(m.Amount) }
+
+// String writes the amount in major units with its currency: "1,250.00 USD".
+func (m Money) String() string {
+	digits := Digits(m.Currency)
+	text := decimal.New(m.Amount, -digits).StringFixed(digits)
+	sign := ""
+	if strings.HasPrefix(text, "-") {
+		sign, text = "-", text[1:]
+	}
+	whole, fraction, _ := strings.Cut(text, ".")
+	var grouped strings.Builder
+	for i, r := range whole {
+		if i > 0 && (len(whole)-i)%3 == 0 {
+			grouped.WriteByte(',')
+		}
+		grouped.WriteRune(r)
+	}
+	if fraction != "" {
+		fraction = "." + fraction
+	}
+	return fmt.Sprintf("%s%s%s %s", sign, grouped.String(), fraction, m.Currency)
+}

@@ -1,0 +1,104 @@
+// Package pricing turns a cover and the shipped history into a premium that
+// anybody can compute again from the answer alone.
+package pricing
+
+import (
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"parapet/model/money"
+)
+
+// Parameters are the loadings a product prices with.
+type Parameters struct {
+	UncertaintyFactor decimal.Decimal // k in uncertainty_load = k·s/√N
+	RiskFactor        decimal.Decimal // r in risk_load = r·s
+	ExpenseShare      decimal.Decimal // of the premium
+	CommissionShare   decimal.Decimal // of the premium
+	MinimumPremium    int64           // minor units of the limit's currency
+	MaximumRateOnLine decimal.Decimal // a dearer premium is uninsurable
+}
+
+// LineKind names one part of a premium.
+type LineKind string
+
+const (
+	// ExpectedLoss is the mean annual loss of the burn analysis.
+	ExpectedLoss LineKind = "expected_loss"
+	// UncertaintyLoad pays for not knowing the mean: k·s/√N.
+	UncertaintyLoad LineKind = "uncertainty_load"
+	// RiskLoad pays for the swings around the mean: r·s.
+	RiskLoad LineKind = "risk_load"
+	// Expense is the running cost's share of the premium.
+	Expense LineKind = "expense"
+	// Commission is the partner's share of the premium; takes the rounding remainder.
+	Commission LineKind = "commission"
+	// MinimumPremium is the difference to the product's least premium.
+	MinimumPremium LineKind = "minimum_premium"
+)
+
+// Line is one part of the premium.
+type Line struct {
+	Kind   LineKind    `json:"kind"`
+	Amount money.Money `json:"amount"`
+}
+
+// Price is the premium and the lines that sum to it, to the cent.
+type Price struct {
+	Premium    money.Money     `json:"premium"`
+	Lines      []Line          `json:"lines"`
+	RateOnLine decimal.Decimal `json:"rate_on_line"` // premium / limit
+}
+
+// Basis is everything the price was computed from. Amounts in it are decimal
+// strings of minor units, not rounded to whole ones.
+type Basis struct {
+	Method                string          `json:"method"`
+	Dataset               string          `json:"dataset"`
+	FirstYear             int             `json:"first_year"`
+	LastYear              int             `json:"last_year"`
+	Years                 int             `json:"years"`                  // N
+	EventsInPlace         int             `json:"events_in_place"`        // touched the place, paying or not
+	PayingEvents          int             `json:"paying_events"`          // n
+	MeanSeverity          decimal.Decimal `json:"mean_severity"`          // m
+	AnnualLossSum         decimal.Decimal `json:"annual_loss_sum"`        // Σ L_y
+	AnnualLossSquareSum   decimal.Decimal `json:"annual_loss_square_sum"` // Σ L_y²
+	ExpectedLoss          decimal.Decimal `json:"expected_loss"`
+	StandardDeviation     decimal.Decimal `json:"standard_deviation"` // s
+	EventRate             decimal.Decimal `json:"event_rate"`         // λ
+	AttachmentProbability decimal.Decimal `json:"attachment_probability"`
+	ReturnPeriodYears     decimal.Decimal `json:"return_period_years"`
+	UncertaintyFactor     decimal.Decimal `json:"uncertainty_factor"` // k
+	RiskFactor            decimal.Decimal `json:"risk_factor"`        // r
+	ExpenseShare          decimal.Decimal `json:"expense_share"`
+	CommissionShare       decimal.Decimal `json:"commission_share"`
+	MinimumPremium        money.Money     `json:"minimum_premium"`
+	MaximumRateOnLine     decimal.Decimal `json:"maximum_rate_on_line"`
+	Season                *Season         `json:"season"` // nil when the term covers the whole year
+	Notes                 []string        `json:"notes"`
+}
+
+// Season is the part of the calendar year a cover shorter than a year was
+// priced on: month and day (MM-DD) in UTC, first day included, last excluded.
+type Season struct {
+	From string `json:"from"`
+	To   string `json:"to"`
+}
+
+// Past is one historical event that would have paid.
+type Past struct {
+	OccurredAt    time.Time       `json:"occurred_at"`
+	Source        string          `json:"source"`
+	SourceEventID string          `json:"source_event_id"`
+	Index         Measure         `json:"index"`
+	DistanceKM    *float64        `json:"distance_km"` // kilometres, two decimals; null at a station
+	Factor        decimal.Decimal `json:"factor"`
+	Payout        money.Money     `json:"payout"`
+}
+
+// Measure is a decimal with its unit: {"value": "6.4", "unit": "mw"}.
+type Measure struct {
+	Value decimal.Decimal `json:"value"`
+	Unit  string          `json:"unit"`
+}

@@ -1,0 +1,196 @@
+// Package trigger decides whether what was measured meets what was agreed, and
+// how much is owed. It is one pure function of cover and occurrence, so that a
+// stranger with both can repeat every decision.
+package trigger
+
+import (
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"parapet/model/hazard"
+	"parapet/model/money"
+)
+
+// Cover is everything that binds: the quote shows it, the policy keeps it, and
+// its canonical JSON is hashed into terms_hash.
+type Cover struct {
+	Limit    money.Money `json:"limit"`     // most that is ever paid under the policy
+	StartsAt *time.Time  `json:"starts_at"` // nil: cover starts at the instant of binding
+	Term     string      `json:"term"`      // ISO 8601 duration, P365D
+	// WaitingPeriod after the start of cover in which occurrences never pay (ISO 8601).
+	WaitingPeriod string `json:"waiting_period"`
+	// ReportingWindow after the end of cover in which claims may still open (ISO 8601).
+	ReportingWindow string  `json:"reporting_window"`
+	Place           Place   `json:"place"`
+	Trigger         Trigger `json:"trigger"`
+	Payout          Payout  `json:"payout"`
+}
+
+// PlaceKind is the shape of the insured place.
+type PlaceKind string
+
+const (
+	// Circle is a circle on the sphere around a point.
+	Circle PlaceKind = "circle"
+	// AtStation is one weather station.
+	AtStation PlaceKind = "station"
+)
+
+// Place is where something must happen. A circle has a centre and a radius; a
+// station has a name.
+type Place struct {
+	Kind      PlaceKind `json:"kind"`
+	Latitude  float64   `json:"latitude,omitzero"`
+	Longitude float64   `json:"longitude,omitzero"`
+	RadiusKM  float64   `json:"radius_km,omitzero"`
+	Station   string    `json:"station,omitzero"`
+}
+
+// Center is the circle's centre.
+func (p Place) Center() hazard.Point {
+	return hazard.Point{Latitude: p.Latitude, Longitude: p.Longitude}
+}
+
+// Direction tells on which side of a threshold the trigger is met.
+type Direction string
+
+const (
+	// AtLeast is met by an index at or above the threshold (above it when strict).
+	AtLeast Direction = "at_least"
+	// AtMost is met by an index at or below the threshold (below it when strict).
+	AtMost Direction = "at_most"
+)
+
+// WindRule tells which wind a track segment has.
+type WindRule string
+
+const (
+	// LargerOfEnds takes the larger wind of the segment's two fixes.
+	LargerOfEnds WindRule = "larger_of_ends"
+	// Interpolated takes the wind at the closest point, linear along the segment.
+	Interpolated WindRule = "interpolated"
+)
+
+// Stage is how settled a measurement is.
+type Stage string
+
+const (
+	// Preliminary measurements may still be revised.
+	Preliminary Stage = "preliminary"
+	// Final measurements are what the source stands by.
+	Final Stage = "final"
+)
+
+// Trigger says what is measured and when it counts.
+type Trigger struct {
+	Kind      hazard.Kind `json:"kind"`  // which observations are looked at
+	Index     string      `json:"index"` // magnitude, sustained_wind, precipitation_sum
+	Unit      string      `json:"unit"`  // mw, kn, mm
+	Direction Direction   `json:"direction"`
+	// Strict leaves the boundary itself out; the field's habit, and ours, is to
+	// include it.
+	Strict    bool  `json:"strict"`
+	DecidesOn Stage `json:"decides_on"` // final, or preliminary where the product decides at once
+	// MaximumDepthKM leaves deeper earthquakes out, boundary included. A source
+	// that gives no depth is taken as within it.
+	MaximumDepthKM *decimal.Decimal `json:"maximum_depth_km,omitzero"`
+	// Wind is the rule for a storm's segments.
+	Wind WindRule `json:"wind,omitzero"`
+	// MaximumGapHours is the longest time between two fixes that still makes a segment.
+	MaximumGapHours int `json:"maximum_gap_hours,omitzero"`
+	// Days is the length of a rolling rain window.
+	Days int `json:"days,omitzero"`
+}
+
+// Shape is how an index becomes a share of the limit.
+type Shape string
+
+const (
+	// Lump pays the whole limit at the threshold.
+	Lump Shape = "lump"
+	// Step pays the factor of the highest threshold reached.
+	Step Shape = "step"
+	// Linear pays clamp((x − attach) / (exhaust − attach), 0, 1).
+	Linear Shape = "linear"
+	// Tick pays a factor for each whole tick beyond attach, up to the limit.
+	Tick Shape = "tick"
+)
+
+// Rung is one line of a step table.
+type Rung struct {
+	Threshold decimal.Decimal `json:"threshold"`
+	Factor    decimal.Decimal `json:"factor"` // share of the limit, 0 < factor ≤ 1
+}
+
+// Ring is a step table of its own for the part of a circle within RadiusShare
+// of its radius (0 < share ≤ 1). The outermost ring has share 1; a place is
+// paid by the best ring that was reached.
+type Ring struct {
+	RadiusShare decimal.Decimal `json:"radius_share"`
+	Steps       []Rung          `json:"steps"`
+}
+
+// Payout turns an index into a share of the limit. Which members are set
+// follows from the shape.
+type Payout struct {
+	Shape     Shape            `json:"shape"`
+	Threshold *decimal.Decimal `json:"threshold,omitzero"`  // lump
+	Steps     []Rung           `json:"steps,omitzero"`      // step, without rings
+	Rings     []Ring           `json:"rings,omitzero"`      // step, concentric
+	Attach    *decimal.Decimal `json:"attach,omitzero"`     // linear, tick
+	Exhaust   *decimal.Decimal `json:"exhaust,omitzero"`    // linear
+	TickSize  *decimal.Decimal `json:"tick_size,omitzero"`  // tick, in units of the index
+	TickShare *decimal.Decimal `json:"tick_share,omitzero"` // tick, share of the limit a tick
+}
+
+// Period is the half-open time [From, To) in which occurrences count.
+type Period struct{ From, To time.Time }
+
+// Contains tells whether t lies in the period.
+func (p Period) Contains(t time.Time) bool { return !t.Before(p.From) && t.Before(p.To) }
+
+// Occurrence is one thing that happened, as the source tells it at one version.
+// Exactly one of Quake, Storm and Window is set.
+type Occurrence struct {
+	Source        string
+	SourceEventID string
+	SourceVersion string
+	Stage         Stage
+	Quake         *hazard.Quake
+	Storm         *hazard.Storm
+	Window        *Window
+}
+
+// Window is a run of consecutive days at a station, ready to be judged.
+type Window struct {
+	Station string
+	Days    []hazard.Day
+}
+
+// Reason is a public reason code.
+type Reason string
+
+const (
+	// ThresholdMet and the others are the contract's public reason codes that a
+	// trigger can give by itself.
+	ThresholdMet    Reason = "threshold_met"
+	ThresholdNotMet Reason = "threshold_not_met"
+	OutsidePeriod   Reason = "outside_period"
+	OutsidePlace    Reason = "outside_place"
+	WaitingPeriod   Reason = "waiting_period"
+)
+
+// Determination is what the trigger says of one cover and one occurrence.
+type Determination struct {
+	Met        bool
+	Reason     Reason
+	OccurredAt time.Time        // the moment that counts: the quake, the storm's decisive moment, the window's last day
+	Index      *decimal.Decimal // nil when nothing touched the place
+	Threshold  decimal.Decimal  // the boundary reached, or the nearest one that was missed
+	Missed     decimal.Decimal  // how far the index is from that boundary; 0 when met
+	Factor     decimal.Decimal  // share of the limit, at most 18 decimals for display
+	Amount     int64            // minor units of the limit's currency, rounded once, half up
+	DistanceKM *float64         // closest distance to the place's centre; nil at a station
+	RadiusKM   *float64         // the radius within which the decisive index was measured; nil at a station
+}
