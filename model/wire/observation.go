@@ -1,0 +1,36 @@
+package wire
+
+import (
+	"time"
+
+	"parapet/model/hazard"
+	"parapet/model/trigger"
+)
+
+// Measure is a measured value: a decimal string, so that no digit is lost, and
+// its unit.
+type Measure struct {
+	Value string `json:"value"` // decimal: "6.4"
+	Unit  string `json:"unit"`  // mw, km, kn, hPa, mm, degC, m/s
+}
+
+// ObservationInput is what a source tells of one thing it measured. A storm's
+// fixes share the storm's source_event_id and differ in occurred_at; a station's
+// days differ in station and day.
+type ObservationInput struct {
+	Source        string             `json:"source"`
+	SourceEventID string             `json:"source_event_id"`
+	Kind          hazard.Kind        `json:"kind"`
+	OccurredAt    time.Time          `json:"occurred_at"`
+	Stage         trigger.Stage      `json:"stage"`
+	Revision      *int64             `json:"revision,omitzero"` // grows with each change at the source
+	Location      *hazard.Point      `json:"location,omitzero"` // earthquake, storm_fix
+	Station       string             `json:"station,omitzero"`  // station_day
+	Measures      map[string]Measure `json:"measures"`
+	// Aliases are other ids the source uses for the same event; they lead to
+	// one occurrence.
+	Aliases []string `json:"aliases,omitzero"`
+	// ReplayedFrom is the original time of a historical observation that was
+	// re-dated for a rehearsal.
+	ReplayedFrom *time.Time `json:"replayed_from,omitzero"`
+}
