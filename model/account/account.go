@@ -1,0 +1,189 @@
+// Package account guarantees that a bank or wallet number is one that can exist
+// before money is sent to it: lengths, check digits and formats of IBANs, United
+// States bank accounts and mobile money wallets.
+//
+// Numbers are secrets. No problem, no printed form and no log value of this
+// package repeats one; only Canonical, Normalize and the JSON form hold it.
+package account
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+)
+
+// Type is the kind of a number; it names the member of the request that holds it.
+type Type string
+
+const (
+	// TypeIBAN is an international bank account number, ISO 13616.
+	TypeIBAN Type = "iban"
+	// TypeUSBankAccount is an ABA routing number and an account number.
+	TypeUSBankAccount Type = "us_bank_account"
+	// TypeMobileMoney is a wallet of a mobile operator, named by its telephone number.
+	TypeMobileMoney Type = "mobile_money"
+)
+
+// Types lists every kind in the contract's order.
+func Types() []Type { return []Type{TypeIBAN, TypeUSBankAccount, TypeMobileMoney} }
+
+// Number is exactly one account number in the request's shape: the member that
+// Type names is set, the others are nil.
+type Number struct {
+	Type          Type           `json:"type"`
+	IBAN          *IBAN          `json:"iban,omitzero"`
+	USBankAccount *USBankAccount `json:"us_bank_account,omitzero"`
+	MobileMoney   *MobileMoney   `json:"mobile_money,omitzero"`
+}
+
+// Problem is one member that is wrong. Detail says what would be right and
+// never repeats the number.
+type Problem struct {
+	Pointer string // JSON pointer relative to the number: /iban/iban
+	Code    string // required, not_allowed, unknown, format, length, checksum
+	Detail  string
+}
+
+// details is what each kind of number can tell of itself. The receivers are
+// normalized.
+type details interface {
+	validate() []Problem
+	canonical() string
+	institution() string
+	country() string
+}
+
+// details returns the normalized member that Type names, nil when it is missing.
+func (n Number) details() details {
+	n = n.Normalize()
+	switch {
+	case n.Type == TypeIBAN && n.IBAN != nil:
+		return *n.IBAN
+	case n.Type == TypeUSBankAccount && n.USBankAccount != nil:
+		return *n.USBankAccount
+	case n.Type == TypeMobileMoney && n.MobileMoney != nil:
+		return *n.MobileMoney
+	default:
+		return nil
+	}
+}
+
+// Validate returns every problem at once, none for a number that can exist.
+// Spaces and letter case are forgiven; see Normalize.
+func (n Number) Validate() []Problem {
+	given := map[Type]bool{
+		TypeIBAN: n.IBAN != nil, TypeUSBankAccount: n.USBankAccount != nil, TypeMobileMoney: n.MobileMoney != nil,
+	}
+	if _, known := given[n.Type]; !known {
+		code := "unknown"
+		if n.Type == "" {
+			code = "required"
+		}
+		return []Problem{{"/type", code, "One of iban, us_bank_account, mobile_money."}}
+	}
+	var problems []Problem
+	for _, kind := range Types() {
+		switch {
+		case kind == n.Type && !given[kind]:
+			problems = append(problems, Problem{"/" + string(kind), "required", fmt.Sprintf("Type %s needs the member %s.", kind, kind)})
+		case kind != n.Type && given[kind]:
+			problems = append(problems, Problem{"/" + string(kind), "not_allowed", fmt.Sprintf("Type %s takes the member %s only.", n.Type, n.Type)})
+		}
+	}
+	if d := n.details(); d != nil {
+		problems = append(problems, d.validate()...)
+	}
+	return problems
+}
+
+// Normalize returns the number as banks write it electronically: no spaces,
+// letters in capitals (a provider's in small letters). It does not correct.
+func (n Number) Normalize() Number {
+	if n.IBAN != nil {
+		n.IBAN = &IBAN{IBAN: upper(n.IBAN.IBAN), BIC: upper(n.IBAN.BIC)}
+	}
+	if us := n.USBankAccount; us != nil {
+		n.USBankAccount = &USBankAccount{
+			RoutingNumber: compact(us.RoutingNumber),
+			AccountNumber: compact(us.AccountNumber),
+			AccountType:   us.AccountType,
+		}
+	}
+	if m := n.MobileMoney; m != nil {
+		n.MobileMoney = &MobileMoney{MSISDN: compact(m.MSISDN), Provider: strings.ToLower(compact(m.Provider))}
+	}
+	return n
+}
+
+// Canonical identifies the account: equal for two spellings of one account,
+// different for two accounts. It is the secret input of a keyed fingerprint.
+// Hints that do not change where money arrives (a BIC, the account type) are
+// left out.
+func (n Number) Canonical() string {
+	if d := n.details(); d != nil {
+		return string(n.Type) + ":" + d.canonical()
+	}
+	return ""
+}
+
+// Last4 is what may be shown of the number: its last four characters, fewer
+// where that would show more than half of it.
+func (n Number) Last4() string {
+	canonical := n.Canonical()
+	_, number, _ := strings.Cut(canonical, ":")
+	if _, account, found := strings.Cut(number, "/"); found {
+		number = account
+	}
+	return number[len(number)-min(4, len(number)/2):]
+}
+
+// Institution names the bank or operator as far as the number tells: the BIC or
+// the bank letters of an IBAN, a routing number, a wallet's provider. It may be
+// empty.
+func (n Number) Institution() string {
+	if d := n.details(); d != nil {
+		return d.institution()
+	}
+	return ""
+}
+
+// Country is the ISO 3166 country of the account, empty where the number does
+// not tell (a mobile wallet).
+func (n Number) Country() string {
+	if d := n.details(); d != nil {
+		return d.country()
+	}
+	return ""
+}
+
+// String is the number with all but its end hidden: "iban ····3000".
+func (n Number) String() string { return masked(n.Type, n.Last4()) }
+
+// Format hides the number from every verb of package fmt, %#v included.
+func (n Number) Format(state fmt.State, _ rune) { _, _ = io.WriteString(state, n.String()) }
+
+// LogValue hides the number from logs.
+func (n Number) LogValue() slog.Value { return slog.StringValue(n.String()) }
+
+func masked(kind Type, end string) string { return string(kind) + " ····" + end }
+
+func upper(s string) string { return strings.ToUpper(compact(s)) }
+
+// compact drops the spaces people group digits with; anything else that does
+// not belong is left for Validate to find.
+func compact(s string) string { return strings.ReplaceAll(s, " ", "") }
+
+// every tells whether s is not empty and all its bytes satisfy ok.
+func every(s string, ok func(byte) bool) bool {
+	for i := range len(s) {
+		if !ok(s[i]) {
+			return false
+		}
+	}
+	return s != ""
+}
+
+func digit(c byte) bool        { return '0' <= c && c <= '9' }
+func letter(c byte) bool       { return 'A' <= c && c <= 'Z' }
+func alphanumeric(c byte) bool { return digit(c) || letter(c) }

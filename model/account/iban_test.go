@@ -1,0 +1,101 @@
+package account_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/model/account"
+)
+
+// registry holds the example of each country in the SWIFT IBAN registry.
+const registry = `
+AD1200012030200359100100 AE070331234567890123456 AL47212110090000000235698741 AT611904300234573201
+AZ21NABZ00000000137010001944 BA391290079401028494 BE68539007547034 BG80BNBG96611020345678
+BH67BMAG00001299123456 BI4210000100010000332045181 BR1800360305000010009795493C1 BY13NBRB3600900000002Z00AB00
+CH9300762011623852957 CR05015202001026284066 CY17002001280000001200527600 CZ6508000000192000145399
+DE89370400440532013000 DJ2100010000000154000100186 DK5000400440116243 DO28BAGR00000001212453611324
+EE382200221020145685 EG380019000500000000263180002 ES9121000418450200051332 FI2112345600000785
+FK88SC123456789012 FO6264600001631634 FR1420041010050500013M02606 GB29NWBK60161331926819
+GE29NB0000000101904917 GI75NWBK000000007099453 GL8964710001000206 GR1601101250000000012300695
+GT82TRAJ01020000001210029690 HN88CABF00000000000250005469 HR1210010051863000160 HU42117730161111101800000000
+IE29AIBK93115212345678 IL620108000000099999999 IQ98NBIQ850123456789012 IS140159260076545510730339
+IT60X0542811101000000123456 JO94CBJO0010000000000131000302 KW81CBKU0000000000001234560101 KZ86125KZT5004100100
+LB62099900000001001901229114 LC55HEMM000100010012001200023015 LI21088100002324013AA LT121000011101001000
+LU280019400644750000 LV80BANK0000435195001 LY83002048000020100120361 MC5811222000010123456789030
+MD24AG000225100013104168 ME25505000012345678951 MK07250120000058984 MN121234123456789123
+MR1300020001010000123456753 MT84MALT011000012345MTLCAST001S MU17BOMM0101101030300200000MUR
+NI45BAPR00000013000003558124 NL91ABNA0417164300 NO9386011117947 OM810180000001299123456 PK36SCBL0000001123456702
+PL61109010140000071219812874 PS92PALS000000000400123456702 PT50000201231234567890154 QA58DOHB00001234567890ABCDEFG
+RO49AAAA1B31007593840000 RS35260005601001611379 RU0304452522540817810538091310419 SA0380000000608010167519
+SC18SSCB11010000000000001497USD SD8811123456789012 SE4550000000058398257466 SI56263300012039086
+SK3112000000198742637541 SM86U0322509800000000270100 SO211000001001000100141 ST23000100010051845310146
+SV62CENR00000000000000700025 TL380080012345678910157 TN5910006035183598478831 TR330006100519786457841326
+UA213223130000026007233566001 VA59001123000012345678 VG96VPVG0000012345678901 XK051212012345678906
+YE15CBYE0001018861234567891234`
+
+func iban(number, bic string) account.Number {
+	return account.Number{Type: account.TypeIBAN, IBAN: &account.IBAN{IBAN: number, BIC: bic}}
+}
+
+func TestIBANRegistryExamples(t *testing.T) {
+	t.Parallel()
+	for _, number := range strings.Fields(registry) {
+		require.Empty(t, iban(number, "").Validate(), number)
+		require.Equal(t, number[:2], iban(number, "").Country())
+		grouped := strings.ToLower(number[:4] + " " + number[4:])
+		require.Empty(t, iban(grouped, "").Validate(), grouped)
+		require.Equal(t, iban(number, "").Canonical(), iban(grouped, "").Canonical())
+	}
+}
+
+// Every single mistyped digit and every swap of unequal neighbours is found:
+// that is what the check digits are for.
+func TestIBANFindsMistypedDigits(t *testing.T) {
+	t.Parallel()
+	const good = "DE89370400440532013000"
+	for i := 4; i < len(good); i++ {
+		typo := []byte(good)
+		typo[i] = '0' + (typo[i]-'0'+1)%10
+		require.Equal(t, "checksum", iban(string(typo), "").Validate()[0].Code, string(typo))
+		swap := []byte(good)
+		swap[i-1], swap[i] = swap[i], swap[i-1]
+		if string(swap) != good && i > 4 {
+			require.Equal(t, "checksum", iban(string(swap), "").Validate()[0].Code, string(swap))
+		}
+	}
+}
+
+func TestIBANProblems(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ name, number, bic, pointer, code string }{
+		{"empty", "", "", "/iban/iban", "required"},
+		{"only spaces", "   ", "", "/iban/iban", "required"},
+		{"hyphens", "DE89-3704-0044-0532-0130-00", "", "/iban/iban", "format"},
+		{"no check digits", "DEXX370400440532013000", "", "/iban/iban", "format"},
+		{"other alphabet", "DЕ89370400440532013000", "", "/iban/iban", "format"},
+		{"too short to read", "DE89", "", "/iban/iban", "format"},
+		{"country without IBANs", "US89370400440532013000", "", "/iban/iban", "unknown"},
+		{"one digit missing", "DE8937040044053201300", "", "/iban/iban", "length"},
+		{"check digits 00", "DE00370400440532013000", "", "/iban/iban", "checksum"},
+		{"BIC too short", "DE89370400440532013000", "COBADE", "/iban/bic", "format"},
+		{"BIC of nowhere", "DE89370400440532013000", "COBAZZFF", "/iban/bic", "format"},
+		{"BIC with digits", "DE89370400440532013000", "C0BADEFF", "/iban/bic", "format"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			problems := iban(test.number, test.bic).Validate()
+			require.Len(t, problems, 1)
+			require.Equal(t, test.pointer, problems[0].Pointer)
+			require.Equal(t, test.code, problems[0].Code)
+		})
+	}
+}
+
+func TestIBANInstitution(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "COBADEFFXXX", iban("DE89370400440532013000", "cobadeffxxx").Institution())
+	require.Equal(t, "NWBK", iban("GB29NWBK60161331926819", "").Institution())
+	require.Empty(t, iban("DE89370400440532013000", "").Institution())
+}

@@ -1,0 +1,53 @@
+package account
+
+import (
+	"fmt"
+	"log/slog"
+)
+
+// MobileMoney is a wallet of a mobile operator.
+type MobileMoney struct {
+	MSISDN   string `json:"msisdn"`   // E.164: + and 7 to 15 digits
+	Provider string `json:"provider"` // the operator's slug: mpesa, mtn_momo
+}
+
+// Format hides the number from package fmt; see Number.Format.
+func (m MobileMoney) Format(state fmt.State, verb rune) { m.number().Format(state, verb) }
+
+// LogValue hides the number from logs.
+func (m MobileMoney) LogValue() slog.Value { return m.number().LogValue() }
+
+func (m MobileMoney) number() Number { return Number{Type: TypeMobileMoney, MobileMoney: &m} }
+
+func (m MobileMoney) validate() []Problem {
+	var problems []Problem
+	switch {
+	case m.MSISDN == "":
+		problems = append(problems, Problem{"/mobile_money/msisdn", "required", "A telephone number with its country code: + and 7 to 15 digits."})
+	case !validE164(m.MSISDN):
+		problems = append(problems, Problem{"/mobile_money/msisdn", "format", "A telephone number with its country code: + and 7 to 15 digits, the first not zero."})
+	}
+	switch {
+	case m.Provider == "":
+		problems = append(problems, Problem{"/mobile_money/provider", "required", "The operator's short name, such as mpesa."})
+	case len(m.Provider) > 40 || !every(m.Provider, slug):
+		problems = append(problems, Problem{"/mobile_money/provider", "format", "The operator's short name: at most 40 of a–z, 0–9, hyphen and underscore."})
+	}
+	return problems
+}
+
+// validE164 follows ITU-T E.164: at most fifteen digits, country code first, and
+// no country code begins with zero. Seven digits is the shortest in use.
+func validE164(number string) bool {
+	return len(number) >= 8 && len(number) <= 16 && number[0] == '+' && number[1] != '0' && every(number[1:], digit)
+}
+
+func slug(c byte) bool { return digit(c) || 'a' <= c && c <= 'z' || c == '-' || c == '_' }
+
+// canonical has the provider first, so that what follows the slash is the
+// number that may be shown the end of.
+func (m MobileMoney) canonical() string { return m.Provider + "/" + m.MSISDN }
+
+func (m MobileMoney) institution() string { return m.Provider }
+
+func (m MobileMoney) country() string { return "" }
