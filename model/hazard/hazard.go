@@ -36,7 +36,7 @@ type Quake struct {
 	Where     Point
 	Magnitude decimal.Decimal  // moment magnitude as the source prefers it
 	DepthKM   *decimal.Decimal // nil when the source gives none
-	EventID   string           // the source's id; the history synthesises one
+	EventID   string           // the source's id; ParseNEIC synthesises one
 }
 
 // Fix is one position of a storm.
@@ -44,6 +44,10 @@ type Fix struct {
 	At     time.Time
 	Where  Point
 	WindKN *decimal.Decimal // maximum sustained wind in knots; nil when unknown
+	// PressureHPA is the minimum pressure in hectopascals; nil when unknown.
+	PressureHPA *decimal.Decimal
+	Status      string // the source's word for what the system is: HU, TS, EX …
+	Record      string // why there is a fix between the regular hours: L is a landfall
 }
 
 // Storm is one tropical cyclone with its fixes in order of time.
@@ -53,10 +57,14 @@ type Storm struct {
 	Fixes []Fix
 }
 
-// Day is one UTC calendar day of precipitation at a station.
+// Day is one UTC calendar day of measurements at a station. Precipitation is
+// always there; the others are nil when the source gives none.
 type Day struct {
 	Date            time.Time // midnight UTC
 	PrecipitationMM decimal.Decimal
+	HighestC        *decimal.Decimal // temperature in degrees Celsius
+	LowestC         *decimal.Decimal
+	WindMS          *decimal.Decimal // mean wind in metres per second
 }
 
 // Station is a weather station with its days in order of date, gaps left out.

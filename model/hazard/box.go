@@ -1,0 +1,104 @@
+package hazard
+
+import "math"
+
+// Box is an area between two meridians and two parallels, in degrees, borders
+// included. Longitudes are unwrapped: a box across the date line reaches beyond
+// ±180, so West ≤ East always. Boxes pre-filter what is then measured exactly;
+// every constructor gives a superset.
+type Box struct{ West, South, East, North float64 }
+
+// slack widens boxes against rounding, in degrees: a tenth of a metre.
+const slack = 1e-6
+
+// world is the box of everything.
+func world() Box { return Box{West: -180, South: -90, East: 180, North: 90} }
+
+// CircleBox is a box around the circle of radiusKM on the sphere. A circle over
+// a pole has every longitude, -180 to 180. The half width is
+// asin(sin δ / cos φ): the meridian that touches the circle, which does so
+// poleward of the centre and not at its latitude.
+func CircleBox(center Point, radiusKM float64) Box {
+	δ := radiusKM/EarthRadiusKM + slack*degree
+	box := Box{
+		West: -180, South: center.Latitude - δ/degree,
+		East: 180, North: center.Latitude + δ/degree,
+	}
+	if box.South <= -90 || box.North >= 90 {
+		box.South, box.North = math.Max(box.South, -90), math.Min(box.North, 90)
+		return box
+	}
+	width := math.Asin(math.Min(1, math.Sin(δ)/math.Cos(center.Latitude*degree)))/degree + slack
+	box.West, box.East = center.Longitude-width, center.Longitude+width
+	return box
+}
+
+// PointBox is the box of a single point.
+func PointBox(p Point) Box { return Box{p.Longitude, p.Latitude, p.Longitude, p.Latitude} }
+
+// SegmentBox is a box around the great-circle segment from a to b, the shortest
+// way round. It includes the bulge: a great circle between two points of one
+// latitude runs poleward of both. Antipodal ends may run anywhere.
+func SegmentBox(a, b Point) Box {
+	track := newArc(a, b)
+	if track.antipodal {
+		return world()
+	}
+	width := math.Remainder(b.Longitude-a.Longitude, 360)
+	box := Box{
+		West:  a.Longitude + math.Min(0, width) - slack,
+		South: math.Min(a.Latitude, b.Latitude) - slack,
+		East:  a.Longitude + math.Max(0, width) + slack,
+		North: math.Max(a.Latitude, b.Latitude) + slack,
+	}
+	if math.Abs(width) > 180-slack { // over a pole, or so close that rounding decides
+		box.West, box.East = -180, 180
+	}
+	box.includeBulge(track)
+	box.South, box.North = math.Max(box.South, -90), math.Min(box.North, 90)
+	return box
+}
+
+// includeBulge extends the box to the great circle's northernmost and
+// southernmost points where the arc passes them.
+func (b *Box) includeBulge(track arc) {
+	if track.degenerate() {
+		return
+	}
+	vertex := vector{z: 1}.plus(track.normal.times(-track.normal.z)) // the pole, dropped onto the plane
+	latitude := math.Atan2(vertex.length(), math.Abs(track.normal.z))/degree + slack
+	if track.besides(vertex) {
+		b.North = math.Max(b.North, latitude)
+	}
+	if track.besides(vertex.times(-1)) {
+		b.South = math.Min(b.South, -latitude)
+	}
+}
+
+// Overlaps tells whether the boxes share a point of the sphere, borders
+// included, whichever turn of the globe their longitudes were written in.
+func (b Box) Overlaps(other Box) bool {
+	if b.South > other.North || other.South > b.North {
+		return false
+	}
+	for _, turn := range [...]float64{0, 360, -360} {
+		if b.West <= other.East+turn && other.West+turn <= b.East {
+			return true
+		}
+	}
+	return false
+}
+
+// union is a box around both. The other box is first brought to the turn of
+// the globe that is nearest, so that a track across the date line stays narrow.
+func (b Box) union(other Box) Box {
+	turn := 360 * math.Round((b.West+b.East-other.West-other.East)/2/360)
+	joined := Box{
+		West: math.Min(b.West, other.West+turn), South: math.Min(b.South, other.South),
+		East: math.Max(b.East, other.East+turn), North: math.Max(b.North, other.North),
+	}
+	if joined.East-joined.West >= 360 {
+		joined.West, joined.East = -180, 180
+	}
+	return joined
+}

@@ -1,0 +1,105 @@
+package hazard
+
+import "math"
+
+// EarthRadiusKM is the mean radius of the earth that the contract measures
+// with: (2a + b) / 3 of WGS84, IUGG.
+const EarthRadiusKM = 6371.0088
+
+const degree = math.Pi / 180
+
+// Distance is the great-circle distance of two points in kilometres, by the
+// haversine formula (R. W. Sinnott, "Virtues of the Haversine", 1984), which
+// stays exact for close points where the law of cosines does not.
+func Distance(a, b Point) float64 {
+	φa, φb := a.Latitude*degree, b.Latitude*degree
+	sinφ := math.Sin((φb - φa) / 2)
+	sinλ := math.Sin((b.Longitude - a.Longitude) * degree / 2)
+	h := sinφ*sinφ + math.Cos(φa)*math.Cos(φb)*sinλ*sinλ
+	return 2 * EarthRadiusKM * math.Asin(math.Sqrt(math.Min(1, h)))
+}
+
+// SegmentDistance is the distance in kilometres from p to the great-circle
+// segment from a to b, and how far along the segment its closest point lies:
+// 0 at a, 1 at b, linear in arc. A storm moves between its fixes, so a place
+// that neither fix touches may well lie under the track.
+//
+// Equal ends are a point. Antipodal ends have no one shortest way; the one over
+// the north pole is taken (over 90° east when the ends are the poles).
+func SegmentDistance(p, a, b Point) (km, along float64) {
+	v, track := vectorOf(p), newArc(a, b)
+	if !track.degenerate() && track.besides(v) {
+		sin := math.Abs(v.dot(track.normal))
+		cos := math.Hypot(v.dot(track.from), v.dot(track.forth))
+		return EarthRadiusKM * math.Atan2(sin, cos), track.along(v)
+	}
+	fromA, fromB := Distance(p, a), Distance(p, b)
+	if fromB < fromA {
+		return fromB, 1
+	}
+	return fromA, 0
+}
+
+// vector is a point of the unit sphere: x towards 0°N 0°E, z towards the north pole.
+type vector struct{ x, y, z float64 }
+
+func vectorOf(p Point) vector {
+	sinφ, cosφ := math.Sincos(p.Latitude * degree)
+	sinλ, cosλ := math.Sincos(p.Longitude * degree)
+	return vector{cosφ * cosλ, cosφ * sinλ, sinφ}
+}
+
+func (v vector) dot(w vector) float64 { return v.x*w.x + v.y*w.y + v.z*w.z }
+
+func (v vector) plus(w vector) vector { return vector{v.x + w.x, v.y + w.y, v.z + w.z} }
+
+func (v vector) times(f float64) vector { return vector{v.x * f, v.y * f, v.z * f} }
+
+func (v vector) cross(w vector) vector {
+	return vector{v.y*w.z - v.z*w.y, v.z*w.x - v.x*w.z, v.x*w.y - v.y*w.x}
+}
+
+func (v vector) length() float64 { return math.Sqrt(v.dot(v)) }
+
+// indistinct is the length in radians (a hundredth of a millimetre) below which
+// two directions cannot be told apart for building a plane.
+const indistinct = 1e-12
+
+// arc is the shorter great-circle arc between two points.
+type arc struct {
+	from, to    vector
+	normal      vector  // of the arc's plane; zero when the ends are one point
+	forth, back vector  // in the plane: ahead of from, and backwards of to
+	angle       float64 // radians from from to to
+	antipodal   bool
+}
+
+func newArc(a, b Point) arc {
+	from, to := vectorOf(a), vectorOf(b)
+	// (a − b) × (a + b) = 2 a × b, without the cancellation for close ends.
+	sum, difference := from.plus(to), from.plus(to.times(-1))
+	normal := difference.cross(sum)
+	r := arc{from: from, to: to, angle: math.Atan2(normal.length()/2, from.dot(to))}
+	if difference.length() < indistinct {
+		return r
+	}
+	if sum.length() < indistinct {
+		r.antipodal = true
+		if normal = from.cross(vector{z: 1}); normal.length() < indistinct {
+			normal = from.cross(vector{y: 1})
+		}
+	}
+	r.normal = normal.times(1 / normal.length())
+	r.forth, r.back = r.normal.cross(from), to.cross(r.normal)
+	return r
+}
+
+func (r arc) degenerate() bool { return r.normal == vector{} }
+
+// besides tells whether v's closest point of the whole great circle lies on the arc.
+func (r arc) besides(v vector) bool { return v.dot(r.forth) >= 0 && v.dot(r.back) >= 0 }
+
+func (r arc) along(v vector) float64 {
+	share := math.Atan2(v.dot(r.forth), v.dot(r.from)) / r.angle
+	return math.Max(0, math.Min(1, share))
+}

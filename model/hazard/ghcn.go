@@ -1,0 +1,81 @@
+package hazard
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+)
+
+// ParseGHCN reads stations from the columns location, date (YYYY-MM-DD),
+// precipitation (mm), highest and lowest temperature (°C), wind (m/s) and
+// weather, the last four optional. Stations come in order of name, their days
+// in order of date. A day without precipitation is not a day of measurements
+// and is left out like every bad row, and told. -9999 and nothing mean that a
+// value is not known. The error is the reader's: what was read before it is
+// returned too.
+func ParseGHCN(r io.Reader) ([]Station, []RowError, error) {
+	rows, days := newRows(r), make(map[string]map[time.Time]Day)
+	for rows.next("location") {
+		name, day, err := rows.day()
+		if err != nil {
+			rows.refuse(rows.line, "%s", err)
+			continue
+		}
+		if days[name] == nil {
+			days[name] = make(map[time.Time]Day)
+		}
+		if _, twice := days[name][day.Date]; twice {
+			rows.refuse(rows.line, "%s has %s twice", name, day.Date.Format(time.DateOnly))
+			continue
+		}
+		days[name][day.Date] = day
+	}
+	return inOrder(days), rows.refused, rows.end()
+}
+
+func inOrder(days map[string]map[time.Time]Day) []Station {
+	stations := make([]Station, 0, len(days))
+	for name, byDate := range days {
+		station := Station{Name: name, Days: make([]Day, 0, len(byDate))}
+		for _, day := range byDate {
+			station.Days = append(station.Days, day)
+		}
+		slices.SortFunc(station.Days, func(a, b Day) int { return a.Date.Compare(b.Date) })
+		stations = append(stations, station)
+	}
+	slices.SortFunc(stations, func(a, b Station) int { return strings.Compare(a.Name, b.Name) })
+	return stations
+}
+
+func (r *rows) day() (station string, day Day, err error) {
+	fields := append(slices.Clone(r.fields), "", "", "")
+	if len(r.fields) < 3 || fields[0] == "" {
+		return "", Day{}, fmt.Errorf("a day has at least a location, a date and its precipitation")
+	}
+	if day.Date, err = r.moment(fields[1], time.DateOnly); err != nil {
+		return "", Day{}, err
+	}
+	const unknown = "-9999"
+	precipitation, err := r.optional("precipitation", fields[2], unknown)
+	switch {
+	case err != nil:
+		return "", Day{}, err
+	case precipitation == nil:
+		return "", Day{}, fmt.Errorf("precipitation is missing")
+	case precipitation.IsNegative():
+		return "", Day{}, fmt.Errorf("precipitation of %s mm is impossible", fields[2])
+	}
+	day.PrecipitationMM = *precipitation
+	if day.HighestC, err = r.optional("highest temperature", fields[3], unknown); err != nil {
+		return "", Day{}, err
+	}
+	if day.LowestC, err = r.optional("lowest temperature", fields[4], unknown); err != nil {
+		return "", Day{}, err
+	}
+	if day.WindMS, err = r.optional("wind", fields[5], unknown); err != nil {
+		return "", Day{}, err
+	}
+	return r.word(fields[0]), day, nil
+}

@@ -1,0 +1,167 @@
+package hazard
+
+import (
+	"bufio"
+	"encoding/csv"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/shopspring/decimal"
+)
+
+// RowError is a row of a source's file that was left out, and why. The good
+// rows around it are kept: a feed with one bad line still pays the others.
+type RowError struct {
+	Line   int    // counted from 1, column names included
+	Reason string // for the operator who reads the log
+}
+
+// Error names the line and the reason.
+func (e RowError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Reason) }
+
+// rows reads comma separated lines. A line is a row whatever it holds, so that
+// a stray quote cannot swallow the rest of a file as it would in encoding/csv.
+// Decimals and words are interned: fifty thousand fixes share forty winds.
+type rows struct {
+	scanner  *bufio.Scanner
+	line     int
+	fields   []string
+	refused  []RowError
+	decimals map[string]*decimal.Decimal
+	words    map[string]string
+}
+
+func newRows(r io.Reader) *rows {
+	return &rows{
+		scanner:  bufio.NewScanner(r),
+		decimals: make(map[string]*decimal.Decimal),
+		words:    make(map[string]string),
+	}
+}
+
+// next advances to the next row that is neither blank nor column names, which
+// are recognised by their first field.
+func (r *rows) next(columns ...string) bool {
+rows:
+	for r.scanner.Scan() {
+		r.line++
+		text := strings.TrimSpace(strings.TrimPrefix(r.scanner.Text(), "\ufeff"))
+		if text == "" || !r.split(text) {
+			continue
+		}
+		for _, name := range columns {
+			if strings.EqualFold(r.fields[0], name) {
+				continue rows
+			}
+		}
+		return true
+	}
+	return false
+}
+
+func (r *rows) split(text string) bool {
+	r.fields = strings.Split(text, ",")
+	if strings.Contains(text, `"`) {
+		quoted, err := csv.NewReader(strings.NewReader(text)).Read()
+		if err != nil {
+			r.refuse(r.line, "the quotes do not match")
+			return false
+		}
+		r.fields = quoted
+	}
+	for i, field := range r.fields {
+		r.fields[i] = strings.TrimSpace(field)
+	}
+	return true
+}
+
+func (r *rows) refuse(line int, format string, args ...any) {
+	r.refused = append(r.refused, RowError{Line: line, Reason: fmt.Sprintf(format, args...)})
+}
+
+// end is the failure that stopped reading, nil at the end of the file.
+func (r *rows) end() error {
+	if err := r.scanner.Err(); err != nil {
+		return fmt.Errorf("reading stopped after line %d: %w", r.line, err)
+	}
+	return nil
+}
+
+// word returns the field as a string that does not hold on to its whole line.
+func (r *rows) word(field string) string {
+	known, ok := r.words[field]
+	if !ok {
+		known = strings.Clone(field)
+		r.words[known] = known
+	}
+	return known
+}
+
+// decimal reads a plain decimal number.
+func (r *rows) decimal(name, field string) (*decimal.Decimal, error) {
+	if known, ok := r.decimals[field]; ok {
+		return known, nil
+	}
+	if len(field) > 24 || strings.Trim(field, "+-.0123456789") != "" {
+		return nil, fmt.Errorf("%s %q is not a decimal number", name, field)
+	}
+	value, err := decimal.NewFromString(field)
+	if err != nil {
+		return nil, fmt.Errorf("%s %q is not a decimal number", name, field)
+	}
+	r.decimals[strings.Clone(field)] = &value
+	return &value, nil
+}
+
+// optional is decimal for a field that may be missing: empty, or one of the
+// impossible numbers that sources write instead.
+func (r *rows) optional(name, field string, missing ...string) (*decimal.Decimal, error) {
+	if field == "" {
+		return nil, nil //nolint:nilnil // a missing measurement is no error and has no value
+	}
+	for _, none := range missing {
+		if field == none {
+			return nil, nil //nolint:nilnil // as above
+		}
+	}
+	return r.decimal(name, field)
+}
+
+// point reads a position. Longitudes up to a whole turn are accepted and
+// brought to ±180: HURDAT2 itself once writes -359.1 for 0.9 east.
+func (r *rows) point(latitude, longitude string) (Point, error) {
+	φ, err := r.degrees("latitude", latitude, 90)
+	if err != nil {
+		return Point{}, err
+	}
+	λ, err := r.degrees("longitude", longitude, 360)
+	switch {
+	case err != nil:
+		return Point{}, err
+	case λ > 180:
+		λ -= 360
+	case λ < -180:
+		λ += 360
+	}
+	return Point{Latitude: φ, Longitude: λ}, nil
+}
+
+func (r *rows) degrees(name, field string, most float64) (float64, error) {
+	value, err := parseDegrees(field)
+	if err != nil || !(value >= -most && value <= most) {
+		return 0, fmt.Errorf("%s %q is not a number between -%g and %g", name, field, most, most)
+	}
+	return value, nil
+}
+
+// moment reads a time in one of the layouts, as UTC.
+func (r *rows) moment(field string, layouts ...string) (time.Time, error) {
+	for _, layout := range layouts {
+		if at, err := time.Parse(layout, field); err == nil {
+			return at.UTC(), nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("%q is not a time of the form %s", field, layouts[0])
+}

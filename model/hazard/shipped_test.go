@@ -1,0 +1,32 @@
+package hazard
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestShipped(t *testing.T) {
+	t.Parallel()
+	h := Shipped()
+	require.Len(t, h.Quakes(), 23412)
+	require.Len(t, h.Storms(), 1814)
+	require.Equal(t, []string{"New York", "Seattle"}, h.StationNames())
+}
+
+func TestShippedQuakes(t *testing.T) {
+	t.Parallel()
+	ids := make(map[string]bool)
+	var before time.Time
+	for _, quake := range Shipped().Quakes() {
+		require.False(t, quake.At.Before(before), "in order of time")
+		require.False(t, ids[quake.EventID], "%s twice", quake.EventID)
+		require.True(t, quake.Magnitude.GreaterThanOrEqual(Shipped().QuakeData().MinimumMagnitude))
+		require.Nil(t, quake.DepthKM)
+		before, ids[quake.EventID] = quake.At, true
+	}
+	require.True(t, ids["neic-19650102-19246N-145616E"])
+	require.True(t, ids["neic-19750223-08017N-124075E"])
+	require.Equal(t, 52, Shipped().QuakeData().Years())
+}
