@@ -1,0 +1,122 @@
+// Package rail moves money to beneficiaries through payment rails behind one
+// interface. A rail never lets a failure look like a refusal: every call ends
+// in one of a few outcomes, and doubt is an outcome of its own, because money
+// sent again after a lost answer is money sent twice.
+package rail
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"time"
+
+	"parapet/model/account"
+	"parapet/model/money"
+)
+
+// Rail is a way to pay. Implementations are safe for concurrent use and end
+// every call when its context ends.
+type Rail interface {
+	// Name is the provider's name as payouts show it.
+	Name() string
+	// Capabilities are what the rail promises; they do not change while it runs.
+	Capabilities() Capabilities
+	// Verify asks whether the payee's account exists and takes money. An error
+	// means that it is not known now; ask again later.
+	Verify(ctx context.Context, payee Payee) (Verification, error)
+	// Send pays once per key: the same key again pays nothing and gives the
+	// first answer. It returns no error, so that doubt cannot be mistaken for a
+	// refusal.
+	Send(ctx context.Context, instruction Instruction) Result
+	// Inquire tells what became of a key.
+	Inquire(ctx context.Context, key string) Result
+}
+
+// Capabilities are what the release of payouts has to respect.
+type Capabilities struct {
+	// KeyWindow is how long the rail remembers a key; sending again later could
+	// pay twice. Zero means for ever.
+	KeyWindow time.Duration
+	// Inquirable tells whether the rail can be asked what became of a key.
+	Inquirable bool
+	// SettlementDelay is how long after acceptance the rail's report confirms.
+	SettlementDelay time.Duration
+	// Currencies are the ISO 4217 codes the rail pays. Empty means all.
+	Currencies []string
+}
+
+// Takes tells whether the rail pays a currency.
+func (c Capabilities) Takes(currency string) bool {
+	return money.Known(currency) && (len(c.Currencies) == 0 || slices.Contains(c.Currencies, currency))
+}
+
+// Payee is who is paid and where. Both parts hide themselves from logs.
+type Payee struct {
+	Beneficiary account.Beneficiary
+	Number      account.Number
+}
+
+// LogValue shows the kind and the end of the number and nothing of the person.
+func (p Payee) LogValue() slog.Value { return p.Number.LogValue() }
+
+// Instruction is one payment to make.
+type Instruction struct {
+	// Key is `<payout id>.<n>`; n grows only after a definite refusal.
+	Key      string
+	PayoutID string
+	Amount   money.Money
+	Payee    Payee
+}
+
+// LogValue is what a log may hold of an instruction.
+func (i Instruction) LogValue() slog.Value {
+	return slog.GroupValue(
+		slog.String("key", i.Key),
+		slog.String("amount", i.Amount.String()),
+		slog.Any("payee", i.Payee),
+	)
+}
+
+// Verification is what a rail knows of an account.
+type Verification struct {
+	Verified bool
+	Method   string // how it was checked: the rail's name for it
+	Code     string // account_found, or why the account does not take money
+}
+
+// Outcome is how a call ended.
+type Outcome string
+
+const (
+	// Accepted means that the rail pays, or has paid.
+	Accepted Outcome = "accepted"
+	// Refused is definite: nothing was paid under this key and nothing will be.
+	Refused Outcome = "refused"
+	// Unknown is doubt: a time-out, a lost connection, an answer that cannot be
+	// read. Only an inquiry or a report resolves it.
+	Unknown Outcome = "unknown"
+	// NotFound is an inquiry's answer only and no refusal: the instruction may
+	// still be on its way. It may be sent again under the same key, inside the
+	// key window.
+	NotFound Outcome = "not_found"
+)
+
+// Result is how a call ended and what the rail said.
+type Result struct {
+	Outcome   Outcome
+	Reference string      // the rail's own id, when Accepted
+	Code      string      // why, when Refused or Unknown
+	Paid      money.Money // what the rail says it pays, when Accepted
+	Payee     string      // whom the rail says it pays, masked, when Accepted
+	Err       error       // the cause of doubt, for the log
+}
+
+// Confirms tells whether an accepted result is about exactly this instruction.
+// Where it is not, the rail paid something else: that is a mismatch for an
+// operator, never a reason to pay again.
+func (r Result) Confirms(i Instruction) bool {
+	return r.Outcome == Accepted && r.Paid == i.Amount && r.Payee == i.Payee.Number.Normalize().String()
+}
+
+// doubt is the result of a call whose answer did not arrive.
+func doubt(code string, err error) Result { return Result{Outcome: Unknown, Code: code, Err: err} }

@@ -1,0 +1,188 @@
+package rail
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"time"
+
+	"parapet/model/account"
+)
+
+// SimulatorName is the simulator's name as payouts show it.
+const SimulatorName = "simulator"
+
+// Codes of the simulator's answers.
+const (
+	CodeFound               = "account_found"        // verified
+	CodeClosed              = "account_closed"       // verification refused; sending too
+	CodeRejected            = "account_rejected"     // verified, but sending is refused
+	CodeInvalid             = "account_invalid"      // no such number can exist
+	CodeAmountInvalid       = "amount_invalid"       // nothing or less
+	CodeCurrencyUnsupported = "currency_unsupported" // not a currency
+	CodeAnswerLost          = "answer_lost"          // doubt: paid or not, nobody heard
+	CodeLedgerUnavailable   = "ledger_unavailable"   // doubt: the books could not be opened
+)
+
+var errAnswerLost = errors.New("the rail did not answer in time")
+
+// Simulator is a rail in this process that moves no money. It behaves as a good
+// rail does, one key one payment, and for the numbers of TestNumbers as rails
+// do on their bad days.
+type Simulator struct {
+	ledger  Ledger
+	wait    func(ctx context.Context, d time.Duration) error
+	slow    time.Duration
+	silence time.Duration
+}
+
+// SimulatorOption changes how a simulator behaves.
+type SimulatorOption func(*Simulator)
+
+// WithWait replaces the passing of time. wait returns when d has passed, or the
+// context's error when that ends first.
+func WithWait(wait func(ctx context.Context, d time.Duration) error) SimulatorOption {
+	return func(s *Simulator) { s.wait = wait }
+}
+
+// WithDelays sets how long slow accounts take to answer (default 3 s) and how
+// long the silence lasts after which a lost answer is a time-out (default 10 s).
+// Both belong below the time a payout's job gives to a call.
+func WithDelays(slow, silence time.Duration) SimulatorOption {
+	return func(s *Simulator) { s.slow, s.silence = slow, silence }
+}
+
+// NewSimulator returns a simulator that keeps its books in ledger.
+func NewSimulator(ledger Ledger, options ...SimulatorOption) *Simulator {
+	s := &Simulator{ledger: ledger, wait: pause, slow: 3 * time.Second, silence: 10 * time.Second}
+	for _, option := range options {
+		option(s)
+	}
+	return s
+}
+
+// Name implements Rail.
+func (s *Simulator) Name() string { return SimulatorName }
+
+// Capabilities implements Rail: keys are remembered as long as the ledger
+// lasts, everything can be asked, every currency is paid at once.
+func (s *Simulator) Capabilities() Capabilities { return Capabilities{Inquirable: true} }
+
+// Verify implements Rail.
+func (s *Simulator) Verify(ctx context.Context, payee Payee) (Verification, error) {
+	if err := ctx.Err(); err != nil {
+		return Verification{}, err
+	}
+	answer := Verification{Method: SimulatorName, Code: CodeFound, Verified: true}
+	switch {
+	case len(payee.Number.Validate()) > 0:
+		answer.Code, answer.Verified = CodeInvalid, false
+	case behaviourOf(payee.Number) == RefuseVerification:
+		answer.Code, answer.Verified = CodeClosed, false
+	}
+	return answer, nil
+}
+
+// Send implements Rail. A key that was used before gives its first answer, also
+// when amount or payee differ now: Result.Confirms then shows the difference. A
+// refusal would be wrong, as it says that nothing was paid.
+func (s *Simulator) Send(ctx context.Context, instruction Instruction) Result {
+	_, known, err := s.ledger.Find(ctx, instruction.Key)
+	if err != nil {
+		return doubt(CodeLedgerUnavailable, err)
+	}
+	entry, err := s.ledger.Record(ctx, s.judge(instruction))
+	if err != nil {
+		return doubt(CodeLedgerUnavailable, err)
+	}
+	if err := s.misbehave(ctx, instruction, known); err != nil {
+		return doubt(CodeAnswerLost, err)
+	}
+	return entry.result()
+}
+
+// Inquire implements Rail.
+func (s *Simulator) Inquire(ctx context.Context, key string) Result {
+	entry, found, err := s.ledger.Find(ctx, key)
+	switch {
+	case err != nil:
+		return doubt(CodeLedgerUnavailable, err)
+	case !found:
+		return Result{Outcome: NotFound}
+	default:
+		return entry.result()
+	}
+}
+
+// judge is the entry a new key gets.
+func (s *Simulator) judge(i Instruction) Entry {
+	entry := Entry{
+		Key: i.Key, PayoutID: i.PayoutID, Amount: i.Amount,
+		Payee: i.Payee.Number.Normalize().String(), Outcome: Refused,
+	}
+	switch behaviour := behaviourOf(i.Payee.Number); {
+	case i.Amount.Amount <= 0:
+		entry.Code = CodeAmountInvalid
+	case !s.Capabilities().Takes(i.Amount.Currency):
+		entry.Code = CodeCurrencyUnsupported
+	case len(i.Payee.Number.Validate()) > 0:
+		entry.Code = CodeInvalid
+	case behaviour == RefuseVerification:
+		entry.Code = CodeClosed
+	case behaviour == RejectAtSend:
+		entry.Code = CodeRejected
+	default:
+		entry.Outcome, entry.Reference = Accepted, reference(i.Key)
+	}
+	return entry
+}
+
+// misbehave lets the account's bad day happen after the books are written, so
+// that a caller who gives up was paid for nonetheless. A lost answer is lost
+// once: asking again under the key hears it.
+func (s *Simulator) misbehave(ctx context.Context, i Instruction, known bool) error {
+	switch behaviour := behaviourOf(i.Payee.Number); {
+	case behaviour == Slow:
+		return s.wait(ctx, s.slow)
+	case behaviour == TimeOutAfterPaying && !known:
+		return errors.Join(errAnswerLost, s.wait(ctx, s.silence))
+	default:
+		return ctx.Err()
+	}
+}
+
+func (e Entry) result() Result {
+	if e.Outcome != Accepted {
+		return Result{Outcome: e.Outcome, Code: e.Code}
+	}
+	return Result{Outcome: Accepted, Reference: e.Reference, Paid: e.Amount, Payee: e.Payee}
+}
+
+// reference derives the rail's id from the key, so that books written twice agree.
+func reference(key string) string {
+	digest := sha256.Sum256([]byte(key))
+	return "sim_" + hex.EncodeToString(digest[:8])
+}
+
+// pause waits in real time.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func behaviourOf(number account.Number) Behaviour {
+	canonical := number.Canonical()
+	for _, test := range testNumbers {
+		if test.matches(number.Type, canonical) {
+			return test.Behaviour
+		}
+	}
+	return Accept
+}

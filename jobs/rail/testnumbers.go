@@ -1,0 +1,58 @@
+package rail
+
+import (
+	"slices"
+	"strings"
+
+	"parapet/model/account"
+)
+
+// Behaviour is what the simulator does with an account number.
+type Behaviour string
+
+const (
+	// Accept verifies and pays at once. Every number not listed does so.
+	Accept Behaviour = "accept"
+	// RejectAtSend verifies, then refuses each payment definitely.
+	RejectAtSend Behaviour = "reject_at_send"
+	// RefuseVerification is an account that takes no money.
+	RefuseVerification Behaviour = "refuse_verification"
+	// TimeOutAfterPaying pays, but the answer is lost; an inquiry tells the truth.
+	TimeOutAfterPaying Behaviour = "time_out_after_paying"
+	// Slow pays at once and answers seconds later.
+	Slow Behaviour = "slow"
+)
+
+// TestNumber is a valid account number with a documented behaviour. For a US
+// account any routing number will do, for a wallet any provider.
+type TestNumber struct {
+	Behaviour Behaviour
+	Type      account.Type
+	Number    string // the IBAN, the account number or the MSISDN
+}
+
+func (t TestNumber) matches(kind account.Type, canonical string) bool {
+	return kind == t.Type && canonical[strings.LastIndexAny(canonical, ":/")+1:] == t.Number
+}
+
+// TestNumbers lists the magic numbers. They are whole numbers, not endings,
+// because the check digits of an IBAN leave none to choose.
+func TestNumbers() []TestNumber { return slices.Clone(testNumbers) }
+
+var testNumbers = []TestNumber{
+	{Accept, account.TypeIBAN, "DE89370400440532013000"},
+	{RejectAtSend, account.TypeIBAN, "DE41370400440000000001"},
+	{RefuseVerification, account.TypeIBAN, "DE14370400440000000002"},
+	{TimeOutAfterPaying, account.TypeIBAN, "DE84370400440000000003"},
+	{Slow, account.TypeIBAN, "DE57370400440000000004"},
+	{Accept, account.TypeUSBankAccount, "000123456789"},
+	{RejectAtSend, account.TypeUSBankAccount, "000000000001"},
+	{RefuseVerification, account.TypeUSBankAccount, "000000000002"},
+	{TimeOutAfterPaying, account.TypeUSBankAccount, "000000000003"},
+	{Slow, account.TypeUSBankAccount, "000000000004"},
+	{Accept, account.TypeMobileMoney, "+254712345678"},
+	{RejectAtSend, account.TypeMobileMoney, "+254700000001"},
+	{RefuseVerification, account.TypeMobileMoney, "+254700000002"},
+	{TimeOutAfterPaying, account.TypeMobileMoney, "+254700000003"},
+	{Slow, account.TypeMobileMoney, "+254700000004"},
+}
