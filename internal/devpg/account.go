@@ -1,0 +1,95 @@
+package devpg
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"syscall"
+)
+
+// account is who runs the server. Postgres refuses to run as root, so root hands
+// it to a user without rights; everybody else runs it as themselves.
+type account struct {
+	name    string
+	uid     int
+	gid     int
+	dropped bool // we are root and this is somebody else
+}
+
+// serverAccount is user postgres, else nobody, for root; the caller otherwise.
+func serverAccount() (account, error) {
+	if uid := os.Geteuid(); uid != 0 {
+		return account{name: "uid " + strconv.Itoa(uid), uid: uid, gid: os.Getegid()}, nil
+	}
+	for _, name := range []string{"postgres", "nobody"} {
+		found, err := user.Lookup(name)
+		if err != nil {
+			continue
+		}
+		uid, uidErr := strconv.Atoi(found.Uid)
+		gid, gidErr := strconv.Atoi(found.Gid)
+		if err := errors.Join(uidErr, gidErr); err != nil {
+			return account{}, fmt.Errorf("user %s: %w", name, err)
+		}
+		return account{name: name, uid: uid, gid: gid, dropped: true}, nil
+	}
+	return account{}, errors.New("postgres does not run as root, and this machine has neither a user postgres nor a user nobody")
+}
+
+// attributes start a child as the account, in a process group of its own: a
+// Ctrl-C in the terminal is the parent's to handle, which stops the server last.
+func (a account) attributes() *syscall.SysProcAttr {
+	attr := &syscall.SysProcAttr{Setpgid: true}
+	if a.dropped {
+		attr.Credential = &syscall.Credential{Uid: uint32(a.uid), Gid: uint32(a.gid)}
+	}
+	dieWithParent(attr)
+	return attr
+}
+
+// own makes the folder private to the account.
+func (a account) own(dir string) error {
+	if a.dropped {
+		if err := os.Chown(dir, a.uid, a.gid); err != nil {
+			return err
+		}
+	}
+	return os.Chmod(dir, 0o700)
+}
+
+// reaches tells whether the account can enter the folder. Only a dropped account
+// is looked at: root's own home, mode 0700, is the case that surprises.
+func (a account) reaches(dir string) error {
+	if !a.dropped {
+		return nil
+	}
+	for at := dir; ; at = filepath.Dir(at) {
+		info, err := os.Stat(at)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		if err == nil && !a.enters(info) {
+			return fmt.Errorf("user %s, who runs Postgres for root, cannot enter %s: choose a folder outside it", a.name, at)
+		}
+		if at == filepath.Dir(at) {
+			return nil
+		}
+	}
+}
+
+func (a account) enters(info fs.FileInfo) bool {
+	mode := info.Mode().Perm()
+	owner, ok := info.Sys().(*syscall.Stat_t)
+	switch {
+	case ok && int(owner.Uid) == a.uid:
+		return mode&0o100 != 0
+	case ok && int(owner.Gid) == a.gid:
+		return mode&0o010 != 0
+	default:
+		return mode&0o001 != 0
+	}
+}

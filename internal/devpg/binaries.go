@@ -1,0 +1,154 @@
+package devpg
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// oldest is the first major version whose SQL Parapet speaks.
+const oldest = 14
+
+// NotInstalledError says that no usable Postgres server is on this machine, and
+// what to do about it. There is no fallback to another engine: SQL that was only
+// tried elsewhere is SQL that was not tried.
+type NotInstalledError struct {
+	Looked []string // every folder that was looked at
+}
+
+// Error is the sentence to show a newcomer.
+func (e *NotInstalledError) Error() string {
+	return fmt.Sprintf("no Postgres server (version %d or newer) was found on this machine. %s, "+
+		"or name the folder of its programs in PARAPET_PG_BIN, or set DATABASE_URL to a running server",
+		oldest, installAdvice())
+}
+
+func installAdvice() string {
+	if runtime.GOOS == "darwin" {
+		return "Install it with: brew install postgresql@17"
+	}
+	return "Install it with: apt-get install postgresql (Debian, Ubuntu) or dnf install postgresql-server (Fedora, RHEL)"
+}
+
+// binaries is one installation: initdb and postgres of the same build.
+type binaries struct {
+	dir   string
+	major int
+}
+
+func (b binaries) initdb() string   { return filepath.Join(b.dir, "initdb") }
+func (b binaries) postgres() string { return filepath.Join(b.dir, "postgres") }
+
+// libraries are the shared libraries unpacked next to the server, for a Debian
+// package that was unpacked with dpkg -x instead of installed. Nil for an
+// installed server, which must use the system's own.
+func (b binaries) libraries() []string {
+	root, unpacked := strings.CutSuffix(filepath.Dir(filepath.Dir(b.dir)), "/usr/lib/postgresql")
+	if !unpacked || root == "" {
+		return nil
+	}
+	usr, _ := filepath.Glob(root + "/usr/lib/*-linux-gnu*")
+	lib, _ := filepath.Glob(root + "/lib/*-linux-gnu*")
+	return append(usr, lib...)
+}
+
+// environment of initdb and postgres: nothing of the caller's PG* variables or
+// locale, which would change what the same folder does on another machine.
+func (b binaries) environment() []string {
+	env := []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "TZ=UTC"}
+	if dirs := b.libraries(); len(dirs) > 0 {
+		env = append(env, "LD_LIBRARY_PATH="+strings.Join(dirs, ":"))
+	}
+	return env
+}
+
+// find picks the installation to run as the account. Want is the major version
+// of a kept data folder, which only the same major can open; 0 takes the newest.
+func find(ctx context.Context, as account, want int) (binaries, error) {
+	dirs := candidates()
+	if named := os.Getenv("PARAPET_PG_BIN"); named != "" {
+		dirs = []string{named}
+	}
+	var usable []binaries
+	for _, dir := range dirs {
+		b, err := inspect(ctx, dir, as)
+		switch {
+		case err == nil:
+			usable = append(usable, b)
+		case os.Getenv("PARAPET_PG_BIN") != "":
+			return binaries{}, fmt.Errorf("PARAPET_PG_BIN: %w", err)
+		}
+	}
+	if len(usable) == 0 {
+		return binaries{}, &NotInstalledError{Looked: dirs}
+	}
+	if i := slices.IndexFunc(usable, func(b binaries) bool { return b.major == want }); i >= 0 {
+		return usable[i], nil
+	}
+	return slices.MaxFunc(usable, func(a, b binaries) int { return a.major - b.major }), nil
+}
+
+// candidates are the folders where package managers put the server, in order of
+// preference: the one on PATH was chosen by the user.
+func candidates() []string {
+	var dirs []string
+	if path, err := exec.LookPath("postgres"); err == nil {
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			dirs = append(dirs, filepath.Dir(real))
+		}
+	}
+	patterns := []string{
+		"/usr/lib/postgresql/*/bin", // Debian, Ubuntu
+		"/usr/pgsql-*/bin",          // the PGDG packages for Fedora and RHEL
+		"/opt/homebrew/opt/postgresql@*/bin",
+		"/usr/local/opt/postgresql@*/bin",
+		"/Applications/Postgres.app/Contents/Versions/*/bin",
+	}
+	if cache, err := os.UserCacheDir(); err == nil {
+		unpacked := filepath.Join(cache, "parapet", "postgres")
+		patterns = append(patterns, unpacked+"/usr/lib/postgresql/*/bin", unpacked+"/*/usr/lib/postgresql/*/bin")
+	}
+	for _, pattern := range patterns {
+		found, _ := filepath.Glob(pattern)
+		dirs = append(dirs, found...)
+	}
+	return dirs
+}
+
+var versionLine = regexp.MustCompile(`\(PostgreSQL\) (\d+)`)
+
+// inspect tells whether the folder holds a server that the account can run.
+func inspect(ctx context.Context, dir string, as account) (binaries, error) {
+	b := binaries{dir: dir}
+	for _, program := range []string{b.initdb(), b.postgres()} {
+		if _, err := os.Stat(program); errors.Is(err, fs.ErrNotExist) {
+			return b, fmt.Errorf("%s does not exist", program)
+		}
+	}
+	if err := as.reaches(dir); err != nil {
+		return b, err
+	}
+	cmd := exec.CommandContext(ctx, b.postgres(), "--version")
+	cmd.Env = b.environment()
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return b, fmt.Errorf("%s --version: %w: %s", b.postgres(), err, strings.TrimSpace(string(out)))
+	}
+	match := versionLine.FindSubmatch(out)
+	if match == nil {
+		return b, fmt.Errorf("%s --version says %q", b.postgres(), out)
+	}
+	if b.major, err = strconv.Atoi(string(match[1])); err != nil || b.major < oldest {
+		return b, fmt.Errorf("%s is version %s, and %d is the oldest that works", b.postgres(), match[1], oldest)
+	}
+	return b, nil
+}

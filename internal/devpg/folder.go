@@ -1,0 +1,199 @@
+package devpg
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// InUseError says that another process serves the data folder.
+type InUseError struct {
+	DataDir string
+	PID     int // of the server, 0 where it is not known yet
+}
+
+// Error says what to do.
+func (e *InUseError) Error() string {
+	holder := "another process"
+	if e.PID > 0 {
+		holder = fmt.Sprintf("a Postgres with process id %d", e.PID)
+	}
+	return fmt.Sprintf("the data folder %s is in use by %s: stop that one, or choose another folder", e.DataDir, holder)
+}
+
+// VersionError says that the data folder was written by another major version.
+type VersionError struct {
+	DataDir          string
+	Folder, Programs int // major versions
+}
+
+// Error says what to do.
+func (e *VersionError) Error() string {
+	return fmt.Sprintf("the data folder %s belongs to Postgres %d and the installed server is %d: discard it by starting fresh, "+
+		"or install Postgres %[2]d, or choose another folder", e.DataDir, e.Folder, e.Programs)
+}
+
+// DefaultDataDir is where a kept database lives unless told otherwise: parapet/data
+// under the user's cache folder. For root it is /var/cache/parapet/data, because the
+// server runs as another user, who cannot enter root's home.
+func DefaultDataDir() string {
+	if os.Geteuid() == 0 {
+		return "/var/cache/parapet/data"
+	}
+	if cache, err := os.UserCacheDir(); err == nil {
+		return filepath.Join(cache, "parapet", "data")
+	}
+	return filepath.Join(os.TempDir(), fmt.Sprintf("parapet-%d", os.Geteuid()), "data")
+}
+
+// resolve makes the folder's parent and gives the path without symbolic links,
+// which is how Postgres reports it.
+func resolve(dataDir string) (string, error) {
+	dataDir, err := filepath.Abs(dataDir)
+	if err != nil {
+		return "", err
+	}
+	if real, err := filepath.EvalSymlinks(dataDir); err == nil {
+		return real, nil
+	}
+	if err := os.MkdirAll(filepath.Dir(dataDir), 0o755); err != nil {
+		return "", err
+	}
+	parent, err := filepath.EvalSymlinks(filepath.Dir(dataDir))
+	return filepath.Join(parent, filepath.Base(dataDir)), err
+}
+
+// throwAway makes a temporary folder that the account can enter.
+func throwAway(as account) (string, error) {
+	base := os.TempDir()
+	if as.reaches(base) != nil {
+		base = "/tmp"
+	}
+	dir, err := os.MkdirTemp(base, "parapet-pg-")
+	if err != nil {
+		return "", err
+	}
+	return dir, as.own(dir)
+}
+
+// lock takes the folder for this process until the file is closed. The kernel
+// lets go when the process dies, so nothing stale is ever left.
+func lock(dataDir string) (*os.File, error) {
+	file, err := os.OpenFile(dataDir+".lock", os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		_ = file.Close()
+		pid, _ := readPostmaster(dataDir)
+		return nil, &InUseError{DataDir: dataDir, PID: pid.pid}
+	}
+	return file, nil
+}
+
+// folderVersion is the major version that wrote the folder, 0 when there is none.
+func folderVersion(dataDir string) (int, error) {
+	text, err := os.ReadFile(filepath.Join(dataDir, "PG_VERSION"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	major, _, _ := strings.Cut(strings.TrimSpace(string(text)), ".")
+	return strconv.Atoi(major)
+}
+
+// discard removes a data folder, and only that: a folder that holds something
+// else was named by mistake.
+func discard(dataDir string) error {
+	entries, err := os.ReadDir(dataDir)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0 {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if version, err := folderVersion(dataDir); err != nil || version == 0 {
+		return fmt.Errorf("%s is not a Postgres data folder and is left alone: choose another folder", dataDir)
+	}
+	return os.RemoveAll(dataDir)
+}
+
+// postmaster is what a running server writes of itself into postmaster.pid.
+type postmaster struct {
+	pid      int
+	stopping bool
+}
+
+func readPostmaster(dataDir string) (postmaster, error) {
+	text, err := os.ReadFile(filepath.Join(dataDir, "postmaster.pid"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return postmaster{}, nil
+	}
+	if err != nil {
+		return postmaster{}, err
+	}
+	lines := strings.Split(string(text), "\n")
+	pid, _ := strconv.Atoi(strings.TrimSpace(lines[0]))
+	return postmaster{pid: pid, stopping: strings.Contains(string(text), "\nstopping")}, nil
+}
+
+// alive tells whether the process id is a server of this very folder. Process ids
+// come back, above all in containers: where /proc can tell, the folder it works in
+// decides; a postmaster works in its data folder.
+func (p postmaster) alive(dataDir string) bool {
+	if p.pid <= 0 {
+		return false
+	}
+	if err := syscall.Kill(p.pid, 0); err != nil && !errors.Is(err, syscall.EPERM) {
+		return false
+	}
+	cwd, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", p.pid))
+	return err != nil || cwd == dataDir
+}
+
+// awaitRelease returns when no server serves the folder. One that is shutting
+// down, because its parent was killed a moment ago, is waited for.
+func awaitRelease(ctx context.Context, dataDir string) error {
+	started := time.Now()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		server, err := readPostmaster(dataDir)
+		if err != nil {
+			return err
+		}
+		if !server.alive(dataDir) {
+			return clearStale(dataDir, server)
+		}
+		patience := 500 * time.Millisecond // for the signal to arrive
+		if server.stopping {
+			patience = 15 * time.Second
+		}
+		if time.Since(started) > patience {
+			return &InUseError{DataDir: dataDir, PID: server.pid}
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
+}
+
+// clearStale removes a dead server's file where its process id has since been
+// given to another process, which Postgres itself would take for a rival.
+func clearStale(dataDir string, server postmaster) error {
+	if server.pid <= 0 || errors.Is(syscall.Kill(server.pid, 0), syscall.ESRCH) {
+		return nil // Postgres clears it, after looking at its shared memory
+	}
+	return os.Remove(filepath.Join(dataDir, "postmaster.pid"))
+}

@@ -1,0 +1,214 @@
+// Package devpg guarantees a private Postgres for development and tests, started
+// from the programs installed on this machine: nobody has to create a database, a
+// role or a password before the first command works. The server listens on a Unix
+// socket in a folder only its user can enter, never on TCP, and stops with the
+// process that started it. It is not for production: clients are trusted.
+package devpg
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+const (
+	superuser = "postgres"
+	port      = "5432" // only names the socket file
+	// socketPathLimit keeps room under the kernels' 104 (macOS) and 108 (Linux) bytes.
+	socketPathLimit = 100
+	startLimit      = time.Minute // recovery after a crash may take its time
+)
+
+// Options of a server. The zero value is a throw-away server for tests.
+type Options struct {
+	// DataDir keeps the database in this folder. Empty: a temporary folder that
+	// goes away with the server.
+	DataDir string
+	// Fresh discards what an earlier run left in DataDir.
+	Fresh bool
+	// Durable survives a power failure. Without it fsync, synchronous_commit and
+	// full_page_writes are off: several times faster, safe against a killed
+	// process, not against a killed machine.
+	Durable bool
+	// Log receives the server's own log. Nil drops it.
+	Log io.Writer
+}
+
+// Server is a running Postgres.
+type Server struct {
+	dataDir   string
+	socketDir string
+	temporary []string // folders to remove when it has stopped
+	lock      *os.File
+	programs  binaries
+	process   *process
+	stopOnce  sync.Once
+	stopErr   error
+}
+
+// Start runs a server and returns when it takes connections: about half a second
+// for a new folder, 50 ms for a kept one. The errors NotInstalledError, InUseError
+// and VersionError say what to do. Cancelling the context ends the start, not the
+// server; that is what Stop is for.
+func Start(ctx context.Context, options Options) (*Server, error) {
+	server := &Server{}
+	if err := server.start(ctx, options); err != nil {
+		return nil, errors.Join(err, server.Stop(context.WithoutCancel(ctx)))
+	}
+	return server, nil
+}
+
+func (s *Server) start(ctx context.Context, options Options) error {
+	as, err := serverAccount()
+	if err != nil {
+		return err
+	}
+	if err := s.claimFolder(ctx, options, as); err != nil {
+		return err
+	}
+	if err := s.choosePrograms(ctx, as); err != nil {
+		return err
+	}
+	if err := s.initialise(ctx, as, options.Durable); err != nil {
+		return err
+	}
+	if s.socketDir, err = s.chooseSocketDir(as); err != nil {
+		return err
+	}
+	if s.process, err = launch(s.programs, as, s.settings(options.Durable), options.Log); err != nil {
+		return err
+	}
+	return s.awaitReady(ctx)
+}
+
+// claimFolder settles the data folder and makes sure that it is ours alone.
+func (s *Server) claimFolder(ctx context.Context, options Options, as account) error {
+	if options.DataDir == "" {
+		dir, err := throwAway(as)
+		s.dataDir, s.temporary = filepath.Join(dir, "data"), []string{dir}
+		return err
+	}
+	dataDir, err := resolve(options.DataDir)
+	if err != nil {
+		return err
+	}
+	s.dataDir = dataDir
+	if err := as.reaches(filepath.Dir(dataDir)); err != nil {
+		return err
+	}
+	if s.lock, err = lock(s.dataDir); err != nil {
+		return err
+	}
+	if err := awaitRelease(ctx, s.dataDir); err != nil {
+		return err
+	}
+	if options.Fresh {
+		return discard(s.dataDir)
+	}
+	return nil
+}
+
+func (s *Server) choosePrograms(ctx context.Context, as account) error {
+	version, err := folderVersion(s.dataDir)
+	if err != nil {
+		return err
+	}
+	if s.programs, err = find(ctx, as, version); err != nil {
+		return err
+	}
+	if version != 0 && version != s.programs.major {
+		return &VersionError{DataDir: s.dataDir, Folder: version, Programs: s.programs.major}
+	}
+	return nil
+}
+
+// chooseSocketDir is the data folder, unless its path is too long for a socket.
+func (s *Server) chooseSocketDir(as account) (string, error) {
+	if len(s.dataDir)+len("/.s.PGSQL."+port) <= socketPathLimit {
+		return s.dataDir, nil
+	}
+	dir, err := os.MkdirTemp("/tmp", "parapet-")
+	if err != nil {
+		return "", err
+	}
+	s.temporary = append(s.temporary, dir)
+	return dir, as.own(dir)
+}
+
+func (s *Server) settings(durable bool) []string {
+	settings := []string{
+		"listen_addresses=", "port=" + port, "unix_socket_directories=" + s.socketDir,
+		"max_connections=300", // go test runs packages side by side on one server
+		"timezone=UTC", "log_timezone=UTC",
+		"jit=off", // compiling costs more than these queries, and its library may be missing
+	}
+	if !durable {
+		settings = append(settings, "fsync=off", "synchronous_commit=off", "full_page_writes=off")
+	}
+	args := []string{"-D", s.dataDir}
+	for _, setting := range settings {
+		args = append(args, "-c", setting)
+	}
+	return args
+}
+
+// awaitReady waits by connecting, the only sign that cannot be early.
+func (s *Server) awaitReady(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, startLimit)
+	defer cancel()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		conn, err := pgx.Connect(ctx, s.URL(superuser))
+		if err == nil {
+			return conn.Close(ctx)
+		}
+		select {
+		case <-s.process.done:
+			return fmt.Errorf("postgres ended while it was starting: %w", s.process.failure())
+		case <-ctx.Done():
+			return fmt.Errorf("postgres is not ready: %w: %w", ctx.Err(), err)
+		case <-tick.C:
+		}
+	}
+}
+
+// URL is the address of a database on the server, for pgx and for psql. The
+// database postgres always exists.
+func (s *Server) URL(database string) string {
+	query := url.Values{"host": {s.socketDir}, "port": {port}}
+	address := url.URL{Scheme: "postgres", User: url.User(superuser), Path: "/" + database, RawQuery: query.Encode()}
+	return address.String()
+}
+
+// DataDir is the folder that holds the database.
+func (s *Server) DataDir() string { return s.dataDir }
+
+// Done is closed when the server has ended, by Stop or by itself.
+func (s *Server) Done() <-chan struct{} { return s.process.done }
+
+// Stop ends the server, disconnecting its clients, and removes what was temporary.
+// When the context ends first the server is killed without a checkpoint. Calling
+// it again does nothing.
+func (s *Server) Stop(ctx context.Context) error {
+	s.stopOnce.Do(func() {
+		if s.process != nil {
+			s.stopErr = s.process.stop(ctx)
+		}
+		for _, dir := range s.temporary {
+			s.stopErr = errors.Join(s.stopErr, os.RemoveAll(dir))
+		}
+		if s.lock != nil {
+			s.stopErr = errors.Join(s.stopErr, s.lock.Close())
+		}
+	})
+	return s.stopErr
+}
