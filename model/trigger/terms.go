@@ -6,6 +6,7 @@ package trigger
 import (
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/shopspring/decimal"
 
 	"parapet/model/hazard"
@@ -45,6 +46,21 @@ type Place struct {
 	Longitude float64   `json:"longitude,omitzero"`
 	RadiusKM  float64   `json:"radius_km,omitzero"`
 	Station   string    `json:"station,omitzero"`
+}
+
+// MarshalJSON writes what belongs to the kind: a circle on the equator has a
+// latitude of 0, not none.
+func (p Place) MarshalJSON() ([]byte, error) {
+	if p.Kind != Circle {
+		type bare Place
+		return json.Marshal(bare(p))
+	}
+	return json.Marshal(struct {
+		Kind      PlaceKind `json:"kind"`
+		Latitude  float64   `json:"latitude"`
+		Longitude float64   `json:"longitude"`
+		RadiusKM  float64   `json:"radius_km"`
+	}{p.Kind, p.Latitude, p.Longitude, p.RadiusKM})
 }
 
 // Center is the circle's centre.
@@ -94,7 +110,7 @@ type Trigger struct {
 	DecidesOn Stage `json:"decides_on"` // final, or preliminary where the product decides at once
 	// MaximumDepthKM leaves deeper earthquakes out, boundary included. A source
 	// that gives no depth is taken as within it.
-	MaximumDepthKM *decimal.Decimal `json:"maximum_depth_km,omitzero"`
+	MaximumDepthKM *decimal.Decimal `json:"maximum_depth_km,omitempty"`
 	// Wind is the rule for a storm's segments.
 	Wind WindRule `json:"wind,omitzero"`
 	// MaximumGapHours is the longest time between two fixes that still makes a segment.
@@ -132,16 +148,20 @@ type Ring struct {
 }
 
 // Payout turns an index into a share of the limit. Which members are set
-// follows from the shape.
+// follows from the shape; Validate tells. Steps and rings go from the mildest
+// to the severest threshold, so a deficit's thresholds descend.
+//
+// The members are omitempty and not omitzero, which would drop a decimal of 0:
+// a drought cover is exhausted at 0 mm.
 type Payout struct {
 	Shape     Shape            `json:"shape"`
-	Threshold *decimal.Decimal `json:"threshold,omitzero"`  // lump
-	Steps     []Rung           `json:"steps,omitzero"`      // step, without rings
-	Rings     []Ring           `json:"rings,omitzero"`      // step, concentric
-	Attach    *decimal.Decimal `json:"attach,omitzero"`     // linear, tick
-	Exhaust   *decimal.Decimal `json:"exhaust,omitzero"`    // linear
-	TickSize  *decimal.Decimal `json:"tick_size,omitzero"`  // tick, in units of the index
-	TickShare *decimal.Decimal `json:"tick_share,omitzero"` // tick, share of the limit a tick
+	Threshold *decimal.Decimal `json:"threshold,omitempty"`  // lump
+	Steps     []Rung           `json:"steps,omitzero"`       // step, without rings
+	Rings     []Ring           `json:"rings,omitzero"`       // step, concentric
+	Attach    *decimal.Decimal `json:"attach,omitempty"`     // linear, tick
+	Exhaust   *decimal.Decimal `json:"exhaust,omitempty"`    // linear
+	TickSize  *decimal.Decimal `json:"tick_size,omitempty"`  // tick, in units of the index
+	TickShare *decimal.Decimal `json:"tick_share,omitempty"` // tick, share of the limit a tick
 }
 
 // Period is the half-open time [From, To) in which occurrences count.
@@ -186,11 +206,11 @@ type Determination struct {
 	Met        bool
 	Reason     Reason
 	OccurredAt time.Time        // the moment that counts: the quake, the storm's decisive moment, the window's last day
-	Index      *decimal.Decimal // nil when nothing touched the place
+	Index      *decimal.Decimal // nil when nothing measured touched the place
 	Threshold  decimal.Decimal  // the boundary reached, or the nearest one that was missed
-	Missed     decimal.Decimal  // how far the index is from that boundary; 0 when met
-	Factor     decimal.Decimal  // share of the limit, at most 18 decimals for display
+	Missed     decimal.Decimal  // how far the index is from that boundary; 0 when it is reached
+	Factor     decimal.Decimal  // share of the limit, at most 18 decimals for display; 0 unless met
 	Amount     int64            // minor units of the limit's currency, rounded once, half up
-	DistanceKM *float64         // closest distance to the place's centre; nil at a station
+	DistanceKM *float64         // closest distance to the place's centre, 2 decimals for display; nil at a station
 	RadiusKM   *float64         // the radius within which the decisive index was measured; nil at a station
 }

@@ -1,0 +1,77 @@
+package trigger
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"time"
+)
+
+// iso8601 is the calendar part and the clock part of a duration, whole numbers
+// of at most six digits: no product needs more, and nothing can overflow.
+var iso8601 = regexp.MustCompile(
+	`^P(?:(\d{1,6})Y)?(?:(\d{1,6})M)?(?:(\d{1,6})W)?(?:(\d{1,6})D)?` +
+		`(?:T(?:(\d{1,6})H)?(?:(\d{1,6})M)?(?:(\d{1,6})S)?)?$`)
+
+// AddDuration is t, in UTC, moved ahead by an ISO 8601 duration such as P365D,
+// P1Y6M, P2W or PT72H. Years and months go by the calendar and keep the day of
+// the month, or take the last one where the month is too short (31 January and
+// P1M is 28 or 29 February, as in PostgreSQL); days and weeks are UTC days.
+// Fractions, signs and years beyond 9999 are errors.
+func AddDuration(t time.Time, iso string) (time.Time, error) {
+	parts := iso8601.FindStringSubmatch(iso)
+	if parts == nil || iso[len(iso)-1] == 'P' || iso[len(iso)-1] == 'T' {
+		return time.Time{}, fmt.Errorf("%q is not an ISO 8601 duration of whole units such as P365D", iso)
+	}
+	var n [8]int
+	for i, digits := range parts[1:] {
+		n[i+1], _ = strconv.Atoi(digits) // no digits are none
+	}
+	moved := addMonths(t.UTC(), 12*n[1]+n[2]).AddDate(0, 0, 7*n[3]+n[4]).
+		Add(time.Duration(n[5])*time.Hour + time.Duration(n[6])*time.Minute + time.Duration(n[7])*time.Second)
+	if moved.Year() > 9999 {
+		return time.Time{}, fmt.Errorf("%s after %s is beyond the year 9999", iso, t.UTC().Format(time.DateOnly))
+	}
+	return moved, nil
+}
+
+func addMonths(t time.Time, months int) time.Time {
+	moved := t.AddDate(0, months, 0)
+	if moved.Day() != t.Day() { // ran over into the next month
+		moved = moved.AddDate(0, 0, -moved.Day())
+	}
+	return moved
+}
+
+// Period is the time of cover when it starts at start: [start, start + term). A
+// term that is not a duration covers nothing; Validate refuses it.
+func (c Cover) Period(start time.Time) Period {
+	end, err := AddDuration(start, c.Term)
+	if err != nil {
+		end = start
+	}
+	return Period{From: start, To: end}
+}
+
+// PayableFrom is the end of the waiting period of a cover that starts at start;
+// what happens earlier never pays. No waiting period is none. One that is not a
+// duration lasts as long as the cover; Validate refuses it.
+func (c Cover) PayableFrom(start time.Time) time.Time {
+	if c.WaitingPeriod == "" {
+		return start
+	}
+	end, err := AddDuration(start, c.WaitingPeriod)
+	if err != nil {
+		return c.Period(start).To
+	}
+	return end
+}
+
+// ReportableUntil is when claims may last be opened under a cover that ends at
+// end. No reporting window is none, and so is one that Validate refuses.
+func (c Cover) ReportableUntil(end time.Time) time.Time {
+	if until, err := AddDuration(end, c.ReportingWindow); err == nil {
+		return until
+	}
+	return end
+}

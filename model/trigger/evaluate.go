@@ -1,0 +1,178 @@
+package trigger
+
+import (
+	"math"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"parapet/model/hazard"
+)
+
+// Evaluate decides what a cover owes for an occurrence. The cover must be valid;
+// p is its time and payableFrom the end of its waiting period. The same cover
+// and occurrence always give the same determination: no clock, no state. What
+// is left of the limit, and what was paid before, is the caller's business.
+//
+// Of several moments at which a storm could pay, the one with the highest
+// factor decides, then the highest index, then the earliest. One that may pay
+// by its time goes before one in the waiting period, and that before one
+// outside of the cover.
+func Evaluate(c Cover, p Period, payableFrom time.Time, o Occurrence) Determination {
+	e := evaluation{cover: c, period: p, payableFrom: payableFrom, closest: math.Inf(1)}
+	switch {
+	case o.Quake != nil && c.Trigger.Kind == hazard.Earthquake && c.Place.Kind == Circle:
+		e.quake(*o.Quake)
+	case o.Storm != nil && c.Trigger.Kind == hazard.StormFix && c.Place.Kind == Circle:
+		e.storm(*o.Storm)
+	case o.Window != nil && c.Trigger.Kind == hazard.StationDay && c.Place.Kind == AtStation:
+		e.window(*o.Window)
+	}
+	return e.determination()
+}
+
+// evaluation collects the best that an occurrence has for a cover.
+type evaluation struct {
+	cover       Cover
+	period      Period
+	payableFrom time.Time
+	best        *finding
+	closest     float64   // kilometres from the centre, the place touched or not
+	closestAt   time.Time // when it was closest
+}
+
+// finding is one measurement inside the place.
+type finding struct {
+	reading
+	index    decimal.Decimal
+	at       time.Time
+	timing   Reason   // ThresholdMet when its time may pay
+	distance *float64 // kilometres; nil at a station
+	radius   *float64
+}
+
+// pass remembers how close the occurrence came, the first time it came so close.
+func (e *evaluation) pass(km float64, at time.Time) {
+	if km < e.closest {
+		e.closest, e.closestAt = km, at
+	}
+}
+
+// measure offers an index at a distance from the centre of the circle. Distances
+// decide exactly as measured, boundary included.
+func (e *evaluation) measure(km float64, at time.Time, index decimal.Decimal) {
+	radius := e.cover.Place.RadiusKM
+	if len(e.cover.Payout.Rings) == 0 {
+		e.offer(km, radius, at, index, e.cover.Payout.Steps)
+		return
+	}
+	for _, ring := range e.cover.Payout.Rings {
+		e.offer(km, ring.RadiusShare.InexactFloat64()*radius, at, index, ring.Steps)
+	}
+}
+
+func (e *evaluation) offer(km, radius float64, at time.Time, index decimal.Decimal, steps []Rung) {
+	if km > radius {
+		return
+	}
+	e.consider(finding{
+		reading: e.cover.Payout.read(e.cover.Trigger.side(), index, steps),
+		index:   index, at: at, timing: e.timing(at), distance: &km, radius: &radius,
+	})
+}
+
+// timing is ThresholdMet for a moment that may pay, else why it may not.
+func (e *evaluation) timing(at time.Time) Reason {
+	switch {
+	case !e.period.Contains(at):
+		return OutsidePeriod
+	case at.Before(e.payableFrom):
+		return WaitingPeriod
+	default:
+		return ThresholdMet
+	}
+}
+
+func (e *evaluation) consider(f finding) {
+	if e.best == nil || f.better(*e.best) {
+		e.best = &f
+	}
+}
+
+func (f finding) better(than finding) bool {
+	if f.timing != than.timing {
+		return f.timing == ThresholdMet || f.timing == WaitingPeriod && than.timing == OutsidePeriod
+	}
+	if c := f.share.Cmp(than.share); c != 0 {
+		return c > 0
+	}
+	if c := f.index.Cmp(than.index); c != 0 {
+		return c > 0
+	}
+	return f.at.Before(than.at)
+}
+
+// determination writes down the best finding, or that there is none.
+func (e *evaluation) determination() Determination {
+	if e.best == nil {
+		d := Determination{Reason: OutsidePlace, OccurredAt: e.closestAt}
+		d.Threshold = e.cover.Payout.LowestThreshold()
+		if !math.IsInf(e.closest, 1) {
+			d.DistanceKM, d.RadiusKM = display(e.closest), &e.cover.Place.RadiusKM
+		}
+		return d
+	}
+	f := *e.best
+	d := Determination{
+		Reason: f.timing, OccurredAt: f.at, Index: &f.index,
+		Threshold: f.threshold, Missed: f.missed, RadiusKM: f.radius,
+	}
+	if f.distance != nil {
+		d.DistanceKM = display(*f.distance)
+	}
+	switch {
+	case f.timing != ThresholdMet:
+	case !f.met():
+		d.Reason = ThresholdNotMet
+	default:
+		d.Met, d.Factor, d.Amount = true, f.factor(), f.amount(e.cover.Limit)
+	}
+	return d
+}
+
+// display rounds kilometres to two decimals. Nothing is decided on them.
+func display(km float64) *float64 {
+	rounded := math.Round(km*100) / 100
+	return &rounded
+}
+
+// quake is a point in time and place. A source that gives no depth is taken as
+// within the depth limit: the partner must not lose by what the source left out.
+func (e *evaluation) quake(q hazard.Quake) {
+	km := hazard.Distance(e.cover.Place.Center(), q.Where)
+	e.pass(km, q.At)
+	if most := e.cover.Trigger.MaximumDepthKM; most != nil && q.DepthKM != nil && q.DepthKM.GreaterThan(*most) {
+		return
+	}
+	e.measure(km, q.At, q.Magnitude)
+}
+
+// window is a run of days whose precipitation counts as a sum.
+func (e *evaluation) window(w Window) {
+	e.closestAt = w.Last()
+	if w.Station != e.cover.Place.Station || len(w.Days) == 0 {
+		return
+	}
+	timing := ThresholdMet
+	switch {
+	case !e.cover.measures(e.period, w):
+		timing = OutsidePeriod
+	case w.Days[0].Date.Before(e.payableFrom):
+		timing = WaitingPeriod
+	}
+	sum := w.Sum()
+	e.consider(finding{
+		reading: e.cover.Payout.read(e.cover.Trigger.side(), sum, e.cover.Payout.Steps),
+		index:   sum, at: w.Last(), timing: timing,
+	})
+}

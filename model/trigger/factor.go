@@ -1,0 +1,124 @@
+package trigger
+
+import (
+	"math/big"
+
+	"github.com/shopspring/decimal"
+
+	"parapet/model/money"
+)
+
+// reading is what a payout says of one index.
+type reading struct {
+	share     *big.Rat        // exact share of the limit, 0 to 1
+	threshold decimal.Decimal // the boundary reached, or the nearest one that was missed
+	missed    decimal.Decimal // how far the index is from it; 0 when it is reached
+}
+
+func (r reading) met() bool { return r.share.Sign() > 0 }
+
+// factor is the share for display: at most 18 decimals, no trailing zeros.
+func (r reading) factor() decimal.Decimal { return decimal.NewFromBigRat(r.share, 18).Normalize() }
+
+// amount is limit × share in minor units. The exact share is used and the only
+// rounding is here, so that a third of 100.00 pays 33.33 and three thirds 100.00.
+func (r reading) amount(limit money.Money) int64 {
+	exact := new(big.Rat).Mul(new(big.Rat).SetInt64(limit.Amount), r.share)
+	minor, _ := money.HalfUp(exact) // a share of at most 1 of what fits 64 bits fits
+	return minor
+}
+
+// side looks at indices from the trigger's direction: beyond is how far x is
+// past a boundary, negative when it falls short of it, whichever way is worse.
+type side struct {
+	direction Direction
+	strict    bool
+}
+
+func (t Trigger) side() side { return side{t.Direction, t.Strict} }
+
+func (s side) beyond(x, boundary decimal.Decimal) decimal.Decimal {
+	if s.direction == AtMost {
+		return boundary.Sub(x)
+	}
+	return x.Sub(boundary)
+}
+
+// reached includes the boundary itself unless the trigger is strict.
+func (s side) reached(x, boundary decimal.Decimal) bool {
+	sign := s.beyond(x, boundary).Sign()
+	return sign > 0 || sign == 0 && !s.strict
+}
+
+// further is the boundary moved by distance towards the worse.
+func (s side) further(boundary, distance decimal.Decimal) decimal.Decimal {
+	if s.direction == AtMost {
+		return boundary.Sub(distance)
+	}
+	return boundary.Add(distance)
+}
+
+// at is the reading of share at a boundary.
+func (s side) at(x, boundary decimal.Decimal, share *big.Rat) reading {
+	r := reading{share: share, threshold: boundary}
+	if short := s.beyond(x, boundary); short.IsNegative() {
+		r.missed = short.Neg()
+	}
+	return r
+}
+
+// read is what the payout says of index x, with the steps that apply to it
+// where the shape is step. The payout must be valid.
+func (p Payout) read(s side, x decimal.Decimal, steps []Rung) reading {
+	switch p.Shape {
+	case Step:
+		return s.step(x, steps)
+	case Linear:
+		return s.linear(x, *p.Attach, *p.Exhaust)
+	case Tick:
+		return s.tick(x, *p.Attach, *p.TickSize, *p.TickShare)
+	default:
+		return s.step(x, []Rung{{Threshold: *p.Threshold, Factor: decimal.New(1, 0)}})
+	}
+}
+
+// step takes the last rung reached of a table from the mildest to the severest.
+func (s side) step(x decimal.Decimal, steps []Rung) reading {
+	for i := len(steps) - 1; i >= 0; i-- {
+		if s.reached(x, steps[i].Threshold) {
+			return s.at(x, steps[i].Threshold, steps[i].Factor.Rat())
+		}
+	}
+	return s.at(x, steps[0].Threshold, new(big.Rat))
+}
+
+// linear is clamp((x − attach) / (exhaust − attach), 0, 1); both differences
+// turn with the direction. An index exactly at attach pays nothing.
+func (s side) linear(x, attach, exhaust decimal.Decimal) reading {
+	share := s.beyond(x, attach).Rat()
+	return s.at(x, attach, clamp(share.Quo(share, s.beyond(exhaust, attach).Rat())))
+}
+
+// tick counts the whole ticks beyond attach. The first boundary that pays is
+// one tick away from it; a strict trigger must pass a tick to have it.
+func (s side) tick(x, attach, size, share decimal.Decimal) reading {
+	ticks, rest := s.beyond(x, attach).QuoRem(size, 0)
+	if s.strict && rest.IsZero() {
+		ticks = ticks.Sub(decimal.New(1, 0))
+	}
+	if !ticks.IsPositive() {
+		return s.at(x, s.further(attach, size), new(big.Rat))
+	}
+	return s.at(x, s.further(attach, size.Mul(ticks)), clamp(share.Mul(ticks).Rat()))
+}
+
+func clamp(share *big.Rat) *big.Rat {
+	switch one := big.NewRat(1, 1); {
+	case share.Sign() < 0:
+		return new(big.Rat)
+	case share.Cmp(one) > 0:
+		return one
+	default:
+		return share
+	}
+}

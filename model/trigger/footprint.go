@@ -1,0 +1,26 @@
+package trigger
+
+import "parapet/model/hazard"
+
+// Footprint is a box around the place, for finding covers by where something
+// happened; false for a station, which is found by its name. Whatever touches
+// the place has a box of Boxes that overlaps it.
+func Footprint(place Place) (hazard.Box, bool) {
+	if place.Kind != Circle {
+		return hazard.Box{}, false
+	}
+	return hazard.CircleBox(place.Center(), place.RadiusKM), true
+}
+
+// Boxes are around where the occurrence was: the point of a quake, each segment
+// of a storm's track. A window at a station has none.
+func Boxes(o Occurrence) []hazard.Box {
+	switch {
+	case o.Quake != nil:
+		return []hazard.Box{hazard.PointBox(o.Quake.Where)}
+	case o.Storm != nil:
+		return o.Storm.Boxes()
+	default:
+		return nil
+	}
+}

@@ -1,0 +1,38 @@
+package trigger
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+	"github.com/gowebpki/jcs"
+)
+
+// Hash is the digest of everything the cover binds: "sha256:" and the hex
+// SHA-256 of its JSON in the canonical form of RFC 8785. Anyone with the quote
+// can repeat it. It panics on a cover that has no JSON (a position that is not
+// a number), which Validate refuses.
+func (c Cover) Hash() string { return digest(c) }
+
+// TermsHash is Hash of the cover together with the product version that wrote
+// it: the digest of {"cover", "product", "product_version"}.
+func TermsHash(product string, version int, c Cover) string {
+	return digest(struct {
+		Product string `json:"product"`
+		Version int    `json:"product_version"`
+		Cover   Cover  `json:"cover"`
+	}{product, version, c})
+}
+
+func digest(terms any) string {
+	text, err := json.Marshal(terms)
+	if err == nil {
+		text, err = jcs.Transform(text)
+	}
+	if err != nil {
+		panic(fmt.Errorf("terms without a JSON form: %w", err))
+	}
+	sum := sha256.Sum256(text)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}

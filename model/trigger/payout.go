@@ -1,0 +1,187 @@
+package trigger
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/shopspring/decimal"
+)
+
+// LowestThreshold is the mildest index that the terms name: the threshold, the
+// first step of any ring, or attach. What cannot be priced from there on cannot
+// be sold. The payout must be valid.
+func (p Payout) LowestThreshold() decimal.Decimal {
+	switch p.Shape {
+	case Step:
+		tables := p.tables()
+		lowest := tables[0][0].Threshold
+		for _, steps := range tables[1:] {
+			lowest = decimal.Min(lowest, steps[0].Threshold)
+		}
+		return lowest
+	case Linear, Tick:
+		return *p.Attach
+	default:
+		return *p.Threshold
+	}
+}
+
+// LowestFactor is the smallest share of the limit that is ever paid. A linear
+// shape has none, it pays as little as one likes: linear is then true and the
+// factor one half, which is what pricing takes for its mean. The payout must be
+// valid.
+func (p Payout) LowestFactor() (factor decimal.Decimal, linear bool) {
+	switch p.Shape {
+	case Step:
+		tables := p.tables()
+		factor = tables[0][0].Factor
+		for _, steps := range tables[1:] {
+			factor = decimal.Min(factor, steps[0].Factor)
+		}
+		return factor, false
+	case Linear:
+		return decimal.New(5, -1), true
+	case Tick:
+		return *p.TickShare, false
+	default:
+		return decimal.New(1, 0), false
+	}
+}
+
+// tables are the step tables: one, or one for each ring.
+func (p Payout) tables() [][]Rung {
+	if len(p.Rings) == 0 {
+		return [][]Rung{p.Steps}
+	}
+	tables := make([][]Rung, 0, len(p.Rings))
+	for _, ring := range p.Rings {
+		tables = append(tables, ring.Steps)
+	}
+	return tables
+}
+
+// Validate tells everything that keeps the payout from being decided on: members
+// of another shape, steps out of order, shares outside of 0 to 1. The errors
+// are joined and written for the author of a product.
+func (p Payout) Validate(direction Direction) error {
+	var wrong []error
+	if direction != AtLeast && direction != AtMost {
+		wrong = append(wrong, fmt.Errorf("direction %q is neither %s nor %s", direction, AtLeast, AtMost))
+	}
+	wrong = append(wrong, p.validateMembers()...)
+	if len(wrong) > 0 {
+		return errors.Join(wrong...)
+	}
+	s := side{direction: direction}
+	switch p.Shape {
+	case Step:
+		return errors.Join(p.validateSteps(s)...)
+	case Linear:
+		if !s.beyond(*p.Exhaust, *p.Attach).IsPositive() {
+			return fmt.Errorf("exhaust %s is not beyond attach %s", p.Exhaust, p.Attach)
+		}
+	case Tick:
+		if !p.TickSize.IsPositive() {
+			wrong = append(wrong, fmt.Errorf("tick_size %s is not above 0", p.TickSize))
+		}
+		if !isShare(*p.TickShare) {
+			wrong = append(wrong, fmt.Errorf("tick_share %s is not above 0 and at most 1", p.TickShare))
+		}
+	case Lump: // its members are all there is to it
+	}
+	return errors.Join(wrong...)
+}
+
+// validateMembers tells which members the shape lacks and which it has no use for.
+func (p Payout) validateMembers() (wrong []error) {
+	members := map[Shape][]string{
+		Lump: {"threshold"}, Linear: {"attach", "exhaust"}, Tick: {"attach", "tick_size", "tick_share"},
+		Step: {"steps"},
+	}
+	needed, known := members[p.Shape]
+	switch {
+	case !known:
+		return []error{fmt.Errorf("shape %q is none of %s, %s, %s, %s", p.Shape, Lump, Step, Linear, Tick)}
+	case p.Shape == Step && len(p.Rings) > 0:
+		needed = []string{"rings"}
+	}
+	for _, member := range p.members() {
+		switch wanted := slices.Contains(needed, member.name); {
+		case wanted && !member.set:
+			wrong = append(wrong, fmt.Errorf("shape %s needs %s", p.Shape, member.name))
+		case !wanted && member.set:
+			wrong = append(wrong, fmt.Errorf("shape %s has no use for %s here", p.Shape, member.name))
+		}
+	}
+	return wrong
+}
+
+type member struct {
+	name string
+	set  bool
+}
+
+func (p Payout) members() []member {
+	return []member{
+		{"threshold", p.Threshold != nil},
+		{"steps", len(p.Steps) > 0},
+		{"rings", len(p.Rings) > 0},
+		{"attach", p.Attach != nil},
+		{"exhaust", p.Exhaust != nil},
+		{"tick_size", p.TickSize != nil},
+		{"tick_share", p.TickShare != nil},
+	}
+}
+
+func (p Payout) validateSteps(s side) (wrong []error) {
+	for _, steps := range p.tables() {
+		wrong = append(wrong, s.validateTable(steps)...)
+	}
+	if len(p.Rings) == 0 {
+		return wrong
+	}
+	if s.direction != AtLeast {
+		wrong = append(wrong, fmt.Errorf("rings are for direction %s", AtLeast))
+	}
+	for i, ring := range p.Rings {
+		if !isShare(ring.RadiusShare) {
+			wrong = append(wrong, fmt.Errorf("radius_share %s is not above 0 and at most 1", ring.RadiusShare))
+		}
+		if i > 0 && !ring.RadiusShare.GreaterThan(p.Rings[i-1].RadiusShare) {
+			wrong = append(wrong, fmt.Errorf("radius_share %s does not ascend", ring.RadiusShare))
+		}
+	}
+	if outermost := p.Rings[len(p.Rings)-1].RadiusShare; !outermost.Equal(decimal.New(1, 0)) {
+		wrong = append(wrong, fmt.Errorf("the outermost radius_share is %s, not 1", outermost))
+	}
+	return wrong
+}
+
+// validateTable wants thresholds ever severer and factors that never fall.
+func (s side) validateTable(steps []Rung) (wrong []error) {
+	if len(steps) == 0 {
+		return []error{errors.New("a ring needs steps")}
+	}
+	for i, rung := range steps {
+		if !isShare(rung.Factor) {
+			wrong = append(wrong, fmt.Errorf("factor %s is not above 0 and at most 1", rung.Factor))
+		}
+		if i == 0 {
+			continue
+		}
+		if !s.beyond(rung.Threshold, steps[i-1].Threshold).IsPositive() {
+			wrong = append(wrong, fmt.Errorf("threshold %s is not beyond the one before it, %s",
+				rung.Threshold, steps[i-1].Threshold))
+		}
+		if rung.Factor.LessThan(steps[i-1].Factor) {
+			wrong = append(wrong, fmt.Errorf("factor %s is below that of a milder threshold, %s",
+				rung.Factor, steps[i-1].Factor))
+		}
+	}
+	return wrong
+}
+
+func isShare(share decimal.Decimal) bool {
+	return share.IsPositive() && !share.GreaterThan(decimal.New(1, 0))
+}

@@ -1,0 +1,76 @@
+package trigger
+
+import (
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"parapet/model/hazard"
+)
+
+// storm measures the wind wherever the track comes closest to the centre: at
+// each fix, and on each great-circle segment between two fixes that are not
+// further apart than the gap that the terms allow. Where no wind is known,
+// nothing is measured.
+func (e *evaluation) storm(s hazard.Storm) {
+	center := e.cover.Place.Center()
+	for i, fix := range s.Fixes {
+		if i > 0 {
+			e.segment(center, s.Fixes[i-1], fix)
+		}
+		km := hazard.Distance(center, fix.Where)
+		e.pass(km, fix.At)
+		if fix.WindKN != nil {
+			e.measure(km, fix.At, *fix.WindKN)
+		}
+	}
+}
+
+func (e *evaluation) segment(center hazard.Point, a, b hazard.Fix) {
+	lasts := b.At.Sub(a.At)
+	if lasts > time.Duration(e.cover.Trigger.MaximumGapHours)*time.Hour {
+		return
+	}
+	km, along := hazard.SegmentDistance(center, a.Where, b.Where)
+	at := moment(a.At, lasts, along)
+	e.pass(km, at)
+	if km > e.cover.Place.RadiusKM {
+		return
+	}
+	if wind, ok := segmentWind(e.cover.Trigger.Wind, a.WindKN, b.WindKN, along); ok {
+		e.measure(km, at, wind)
+	}
+}
+
+// moment is the time at a share of a segment, in whole microseconds: what the
+// answers can write is what decides.
+func moment(from time.Time, lasts time.Duration, along float64) time.Time {
+	switch along {
+	case 0:
+		return from
+	case 1:
+		return from.Add(lasts)
+	default:
+		return from.Add(time.Duration(along * float64(lasts)).Truncate(time.Microsecond))
+	}
+}
+
+// segmentWind is the wind that a segment has by the rule. The larger of both
+// ends is the known one when only one is; between them nothing can be
+// interpolated then. An interpolated wind has at most three decimals, rounded
+// half up: a source knows its winds to 5 kn.
+func segmentWind(rule WindRule, a, b *decimal.Decimal, along float64) (decimal.Decimal, bool) {
+	switch {
+	case rule == Interpolated && (a == nil || b == nil), a == nil && b == nil:
+		return decimal.Decimal{}, false
+	case rule == Interpolated:
+		change := b.Sub(*a).Mul(decimal.NewFromFloat(along))
+		return a.Add(change).Round(3).Normalize(), true
+	case a == nil:
+		return *b, true
+	case b == nil:
+		return *a, true
+	default:
+		return decimal.Max(*a, *b), true
+	}
+}

@@ -1,0 +1,76 @@
+package trigger
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"parapet/model/hazard"
+)
+
+// Validate tells everything that keeps the cover from being decided on: a place
+// that does not fit the kind of trigger, a payout that is not whole, durations
+// that are none. A product's defaults and every quote must pass, for a bound
+// cover is evaluated without asking again. It does not judge whether a premium
+// can be found. The errors are joined.
+func (c Cover) Validate() error {
+	wrong := []error{c.Payout.Validate(c.Trigger.Direction), c.Place.validate(), c.validateTrigger()}
+	if c.Limit.Amount <= 0 {
+		wrong = append(wrong, errors.New("the limit is not above 0"))
+	}
+	durations := []struct{ name, iso string }{
+		{"term", c.Term}, {"waiting_period", c.WaitingPeriod}, {"reporting_window", c.ReportingWindow},
+	}
+	for _, duration := range durations {
+		if duration.iso == "" && duration.name != "term" {
+			continue
+		}
+		if _, err := AddDuration(time.Unix(0, 0), duration.iso); err != nil {
+			wrong = append(wrong, fmt.Errorf("%s: %w", duration.name, err))
+		}
+	}
+	return errors.Join(wrong...)
+}
+
+// longestRadius is half way round the earth: a circle can be no larger.
+const longestRadius = hazard.EarthRadiusKM * math.Pi
+
+func (p Place) validate() error {
+	switch {
+	case p.Kind == AtStation && p.Station == "":
+		return errors.New("the place needs a station")
+	case p.Kind == AtStation:
+		return nil
+	case p.Kind != Circle:
+		return fmt.Errorf("place %q is neither %s nor %s", p.Kind, Circle, AtStation)
+	case !(math.Abs(p.Latitude) <= 90):
+		return fmt.Errorf("latitude %g is not between -90 and 90", p.Latitude)
+	case !(math.Abs(p.Longitude) <= 180):
+		return fmt.Errorf("longitude %g is not between -180 and 180", p.Longitude)
+	case !(p.RadiusKM > 0 && p.RadiusKM <= longestRadius):
+		return fmt.Errorf("radius %g km is not above 0 and at most half the earth's circumference", p.RadiusKM)
+	default:
+		return nil
+	}
+}
+
+func (c Cover) validateTrigger() error {
+	t, circle := c.Trigger, c.Place.Kind == Circle
+	switch {
+	case t.Kind != hazard.Earthquake && t.Kind != hazard.StormFix && t.Kind != hazard.StationDay:
+		return fmt.Errorf("trigger %q is none of %v", t.Kind, hazard.Kinds())
+	case (t.Kind == hazard.StationDay) == circle:
+		return fmt.Errorf("a trigger of %s cannot happen at a %s", t.Kind, c.Place.Kind)
+	case t.Kind == hazard.StormFix && t.Wind != LargerOfEnds && t.Wind != Interpolated:
+		return fmt.Errorf("wind %q is neither %s nor %s", t.Wind, LargerOfEnds, Interpolated)
+	case t.Kind == hazard.StormFix && t.MaximumGapHours < 0:
+		return errors.New("maximum_gap_hours is below 0")
+	case t.Kind == hazard.StationDay && t.Days < 1:
+		return errors.New("a rain window has at least one day")
+	case len(c.Payout.Rings) > 0 && t.Kind != hazard.StormFix:
+		return fmt.Errorf("rings are for %s", hazard.StormFix)
+	default:
+		return nil
+	}
+}
