@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -98,6 +99,11 @@ func lock(dataDir string) (*os.File, error) {
 	return file, nil
 }
 
+// unlock lets go by name: a child that is just being forked still shares the file.
+func unlock(file *os.File) error {
+	return errors.Join(syscall.Flock(int(file.Fd()), syscall.LOCK_UN), file.Close())
+}
+
 // folderVersion is the major version that wrote the folder, 0 when there is none.
 func folderVersion(dataDir string) (int, error) {
 	text, err := os.ReadFile(filepath.Join(dataDir, "PG_VERSION"))
@@ -147,17 +153,19 @@ func readPostmaster(dataDir string) (postmaster, error) {
 }
 
 // alive tells whether the process id is a server of this very folder. Process ids
-// come back, above all in containers: where /proc can tell, the folder it works in
-// decides; a postmaster works in its data folder.
+// come back, above all in containers, and the dead stay listed until their parent
+// looks: on Linux the folder a process works in decides, since a postmaster works
+// in its data folder and a process that cannot be asked belongs to somebody else.
 func (p postmaster) alive(dataDir string) bool {
 	if p.pid <= 0 {
 		return false
 	}
-	if err := syscall.Kill(p.pid, 0); err != nil && !errors.Is(err, syscall.EPERM) {
-		return false
+	if runtime.GOOS == "linux" {
+		cwd, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", p.pid))
+		return err == nil && cwd == dataDir
 	}
-	cwd, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", p.pid))
-	return err != nil || cwd == dataDir
+	err := syscall.Kill(p.pid, 0)
+	return err == nil || errors.Is(err, syscall.EPERM)
 }
 
 // awaitRelease returns when no server serves the folder. One that is shutting

@@ -207,7 +207,7 @@ func (s *Server) Stop(ctx context.Context) error {
 			s.stopErr = errors.Join(s.stopErr, os.RemoveAll(dir))
 		}
 		if s.lock != nil {
-			s.stopErr = errors.Join(s.stopErr, s.lock.Close())
+			s.stopErr = errors.Join(s.stopErr, unlock(s.lock))
 		}
 	})
 	return s.stopErr
