@@ -1,0 +1,79 @@
+package feed
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"parapet/model/hazard"
+	"parapet/model/wire"
+)
+
+// Replay re-dates historical observations so that an event happens at now; the
+// empty eventID means the last one of the file. An event of many rows, a storm,
+// ends at now. Spacing is kept; rows that would lie in the future are left out
+// and counted; ReplayedFrom keeps the original time. The shift it found can be
+// handed to Shift, so that a second run gives the same rows.
+//
+// Days stay days: a station's record moves by whole days, the event's to the
+// day of now.
+func Replay(observations []wire.ObservationInput, eventID string, now time.Time) (shifted []wire.ObservationInput, left int, shift time.Duration, err error) {
+	event := last(observations, eventID)
+	switch {
+	case event == nil && eventID == "":
+		return nil, 0, 0, errors.New("nothing to replay: the file has no good rows")
+	case event == nil:
+		return nil, 0, 0, fmt.Errorf("nothing to replay: the file has no event %q", eventID)
+	}
+	// Databases keep microseconds; a finer shift would be another one next time.
+	target := now.UTC().Truncate(time.Microsecond)
+	if event.Kind == hazard.StationDay {
+		target = midnight(target)
+	}
+	shift = target.Sub(event.OccurredAt)
+	if !event.OccurredAt.Add(shift).Equal(target) { // Sub saturates at 292 years
+		return nil, 0, 0, fmt.Errorf("%s is too long ago to be replayed", event.OccurredAt.Format(time.DateOnly))
+	}
+	shifted, left = Shift(observations, shift, now)
+	return shifted, left, shift, nil
+}
+
+// Shift re-dates observations by a known shift and leaves out those that would
+// lie after now, which it counts. The given observations stay as they are.
+func Shift(observations []wire.ObservationInput, shift time.Duration, now time.Time) (shifted []wire.ObservationInput, left int) {
+	shifted = make([]wire.ObservationInput, 0, len(observations))
+	for _, o := range observations {
+		original := o.OccurredAt
+		if o.ReplayedFrom == nil {
+			o.ReplayedFrom = &original
+		}
+		o.OccurredAt = original.Add(shift)
+		if o.Kind == hazard.StationDay {
+			o.OccurredAt = midnight(o.OccurredAt)
+			o.SourceEventID = dayID(o.Station, o.OccurredAt)
+		}
+		if o.OccurredAt.After(now) {
+			left++
+			continue
+		}
+		shifted = append(shifted, o)
+	}
+	return shifted, left
+}
+
+// last is the latest observation of an event, or of all when eventID is empty.
+func last(observations []wire.ObservationInput, eventID string) *wire.ObservationInput {
+	var latest *wire.ObservationInput
+	for i := range observations {
+		o := &observations[i]
+		if eventID != "" && !names(o, eventID) {
+			continue
+		}
+		if latest == nil || o.OccurredAt.After(latest.OccurredAt) {
+			latest = o
+		}
+	}
+	return latest
+}
+
+func midnight(at time.Time) time.Time { return at.UTC().Truncate(24 * time.Hour) }

@@ -1,0 +1,67 @@
+package feed
+
+import (
+	"io"
+	"time"
+
+	"parapet/model/hazard"
+	"parapet/model/trigger"
+	"parapet/model/wire"
+)
+
+// ParseNHC reads storm tracks in the NHC's HURDAT2 format; the rows of one
+// storm stay together. A fix whose wind is not known is skipped, because wind is
+// what cover is about.
+func ParseNHC(r io.Reader) (Batch, error) {
+	storms, refused, err := hazard.ParseHURDAT2(r)
+	batch := Batch{Errors: refused}
+	for _, storm := range storms {
+		for _, fix := range storm.Fixes {
+			if fix.WindKN == nil {
+				batch.Skipped++
+				continue
+			}
+			batch.Observations = append(batch.Observations, fixObservation(storm.ID, fix))
+		}
+	}
+	return batch, err
+}
+
+func fixObservation(storm string, fix hazard.Fix) wire.ObservationInput {
+	measures := map[string]wire.Measure{}
+	measure(measures, "wind", fix.WindKN, "kn")
+	measure(measures, "pressure", fix.PressureHPA, "hPa")
+	where := fix.Where
+	return wire.ObservationInput{
+		Source: SourceNHC, SourceEventID: storm, Kind: hazard.StormFix, OccurredAt: fix.At,
+		Stage: trigger.Final, Location: &where, Measures: measures,
+	}
+}
+
+// ParseGHCN reads daily station records. A day is a UTC day and is dated by its
+// midnight.
+func ParseGHCN(r io.Reader) (Batch, error) {
+	stations, refused, err := hazard.ParseGHCN(r)
+	batch := Batch{Errors: refused}
+	for _, station := range stations {
+		for _, day := range station.Days {
+			batch.Observations = append(batch.Observations, dayObservation(station.Name, day))
+		}
+	}
+	return batch, err
+}
+
+func dayObservation(station string, day hazard.Day) wire.ObservationInput {
+	measures := map[string]wire.Measure{}
+	measure(measures, "precipitation", &day.PrecipitationMM, "mm")
+	measure(measures, "temperature_max", day.HighestC, "degC")
+	measure(measures, "temperature_min", day.LowestC, "degC")
+	measure(measures, "wind", day.WindMS, "m/s")
+	return wire.ObservationInput{
+		Source: SourceGHCN, SourceEventID: dayID(station, day.Date), Kind: hazard.StationDay,
+		OccurredAt: day.Date, Stage: trigger.Final, Station: station, Measures: measures,
+	}
+}
+
+// dayID names one day of a station: "Seattle/2012-01-02".
+func dayID(station string, day time.Time) string { return station + "/" + day.Format(time.DateOnly) }

@@ -1,0 +1,277 @@
+package feed
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"sort"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"parapet/model/hazard"
+	"parapet/model/trigger"
+	"parapet/model/wire"
+)
+
+// ParseUSGS reads a GeoJSON summary feed of the USGS. Features are read one by
+// one, so that a file that breaks off gives those before the break. Numbers keep
+// the digits of the file. Source of the members' meaning:
+// https://earthquake.usgs.gov/earthquakes/feed/v1.0/geojson.php
+func ParseUSGS(r io.Reader) (Batch, error) {
+	lines := &lineReader{Reader: r}
+	p := usgs{
+		lines: lines,
+		// Duplicate names and bad UTF-8 are the feature's error, not the file's.
+		decoder: jsontext.NewDecoder(lines, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)),
+	}
+	err := p.collection()
+	var syntax *jsontext.SyntacticError
+	switch {
+	case err == nil:
+		return p.batch, nil
+	case errors.As(err, &syntax), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, errNotCollection):
+		p.refuse(lines.line(p.decoder.InputOffset()), "the file breaks off after feature %d: %v", p.count, err)
+		return p.batch, nil
+	default:
+		return p.batch, fmt.Errorf("reading stopped after feature %d: %w", p.count, err)
+	}
+}
+
+var errNotCollection = errors.New("not a GeoJSON FeatureCollection")
+
+type usgs struct {
+	lines   *lineReader
+	decoder *jsontext.Decoder
+	batch   Batch
+	count   int // features seen, bad ones too
+}
+
+func (p *usgs) refuse(line int, format string, args ...any) {
+	p.batch.Errors = append(p.batch.Errors, hazard.RowError{Line: line, Reason: fmt.Sprintf(format, args...)})
+}
+
+// collection reads the outer object and its features, whatever else it holds.
+func (p *usgs) collection() error {
+	if err := p.expect(jsontext.KindBeginObject); err != nil {
+		return err
+	}
+	found := false
+	for p.decoder.PeekKind() == jsontext.KindString {
+		name, err := p.decoder.ReadToken()
+		if err != nil {
+			return err
+		}
+		if name.String() != "features" {
+			if err := p.decoder.SkipValue(); err != nil {
+				return err
+			}
+			continue
+		}
+		found = true
+		if err := p.features(); err != nil {
+			return err
+		}
+	}
+	if err := p.expect(jsontext.KindEndObject); err != nil {
+		return err
+	}
+	if !found {
+		return errNotCollection
+	}
+	return nil
+}
+
+func (p *usgs) features() error {
+	if err := p.expect(jsontext.KindBeginArray); err != nil {
+		return err
+	}
+	for p.decoder.PeekKind() != jsontext.KindEndArray {
+		text, err := p.decoder.ReadValue()
+		if err != nil {
+			return err
+		}
+		p.count++
+		p.feature(text, p.lines.line(p.decoder.InputOffset()-int64(len(text))))
+	}
+	return p.expect(jsontext.KindEndArray)
+}
+
+func (p *usgs) expect(kind jsontext.Kind) error {
+	token, err := p.decoder.ReadToken()
+	if err == nil && token.Kind() != kind {
+		err = errNotCollection
+	}
+	return err
+}
+
+func (p *usgs) feature(text jsontext.Value, line int) {
+	var f feature
+	if err := json.Unmarshal(text, &f); err != nil {
+		p.refuse(line, "feature %d: %v", p.count, err)
+		return
+	}
+	if f.Properties.Type != "earthquake" {
+		p.batch.Skipped++
+		return
+	}
+	observation, err := f.observation()
+	if err != nil {
+		p.refuse(line, "feature %d (%s): %v", p.count, f.ID, err)
+		return
+	}
+	p.batch.Observations = append(p.batch.Observations, observation)
+}
+
+// feature is one event of the feed; members we do not use are left out.
+type feature struct {
+	ID         string `json:"id"`
+	Properties struct {
+		Type    string         `json:"type"`
+		Status  string         `json:"status"`
+		IDs     string         `json:"ids"`  // ",us1000chhc,at00p3q1pr,"
+		Time    *int64         `json:"time"` // milliseconds since 1970, as is updated
+		Updated *int64         `json:"updated"`
+		Mag     jsontext.Value `json:"mag"`
+		MagType string         `json:"magType"`
+	} `json:"properties"`
+	Geometry struct {
+		Coordinates []jsontext.Value `json:"coordinates"` // longitude, latitude, depth in km
+	} `json:"geometry"`
+}
+
+func (f *feature) observation() (wire.ObservationInput, error) {
+	o := wire.ObservationInput{
+		Source: SourceUSGS, SourceEventID: f.ID, Kind: hazard.Earthquake,
+		Revision: f.Properties.Updated, Aliases: f.aliases(),
+	}
+	var err error
+	if f.ID == "" {
+		return o, errors.New("it has no id")
+	}
+	if o.OccurredAt, err = f.time(); err != nil {
+		return o, err
+	}
+	if o.Stage, err = f.stage(); err != nil {
+		return o, err
+	}
+	if o.Location, err = f.location(); err != nil {
+		return o, err
+	}
+	o.Measures, err = f.measures()
+	return o, err
+}
+
+func (f *feature) aliases() []string {
+	var others []string
+	for id := range strings.SplitSeq(f.Properties.IDs, ",") {
+		if id = strings.TrimSpace(id); id != "" && id != f.ID {
+			others = append(others, id)
+		}
+	}
+	return others
+}
+
+func (f *feature) time() (time.Time, error) {
+	if f.Properties.Time == nil {
+		return time.Time{}, errors.New("it has no time")
+	}
+	at := time.UnixMilli(*f.Properties.Time).UTC()
+	if at.Year() < 1 || at.Year() > 9999 {
+		return time.Time{}, fmt.Errorf("its time %d is no millisecond of our era", *f.Properties.Time)
+	}
+	return at, nil
+}
+
+func (f *feature) stage() (trigger.Stage, error) {
+	switch f.Properties.Status {
+	case "reviewed":
+		return trigger.Final, nil
+	case "automatic":
+		return trigger.Preliminary, nil
+	default:
+		return "", fmt.Errorf("its status %q is neither automatic nor reviewed", f.Properties.Status)
+	}
+}
+
+func (f *feature) location() (*hazard.Point, error) {
+	var place [2]float64
+	if len(f.Geometry.Coordinates) < len(place) {
+		return nil, errors.New("it has no position")
+	}
+	for i := range place {
+		value := f.Geometry.Coordinates[i]
+		if err := json.Unmarshal(value, &place[i]); err != nil || value.Kind() != jsontext.KindNumber {
+			return nil, errors.New("its position is not two numbers")
+		}
+	}
+	at := &hazard.Point{Longitude: place[0], Latitude: place[1]}
+	if at.Latitude < -90 || at.Latitude > 90 || at.Longitude < -180 || at.Longitude > 180 {
+		return nil, fmt.Errorf("its position %v, %v is not on earth", at.Latitude, at.Longitude)
+	}
+	return at, nil
+}
+
+// measures keeps the magnitude's type as its unit: a local magnitude (ml) is
+// another quantity than a moment magnitude. All ways to find a moment magnitude
+// (mww, mwr, mwb, mwc) give mw. Depth may be negative, above sea level.
+func (f *feature) measures() (map[string]wire.Measure, error) {
+	magnitude, err := plain(f.Properties.Mag)
+	if err != nil {
+		return nil, fmt.Errorf("its magnitude %w", err)
+	}
+	unit := strings.ToLower(f.Properties.MagType)
+	switch {
+	case unit == "":
+		return nil, errors.New("its magnitude has no type")
+	case strings.HasPrefix(unit, "mw"):
+		unit = "mw"
+	}
+	measures := map[string]wire.Measure{"magnitude": {Value: magnitude, Unit: unit}}
+	if c := f.Geometry.Coordinates; len(c) > 2 && c[2].Kind() != jsontext.KindNull {
+		depth, err := plain(c[2])
+		if err != nil {
+			return nil, fmt.Errorf("its depth %w", err)
+		}
+		measures["depth"] = wire.Measure{Value: depth, Unit: "km"}
+	}
+	return measures, nil
+}
+
+// plain is the text of a JSON number without an exponent.
+func plain(value jsontext.Value) (string, error) {
+	switch text := string(value); {
+	case text == "" || text == "null":
+		return "", errors.New("is missing")
+	case value.Kind() != jsontext.KindNumber || len(text) > 24 || strings.ContainsAny(text, "eE"):
+		return "", errors.New("is not a plain decimal number")
+	default:
+		return text, nil
+	}
+}
+
+// lineReader remembers where lines end, so that a byte offset can be told as a
+// line.
+type lineReader struct {
+	io.Reader
+	offset int64
+	ends   []int64
+}
+
+func (l *lineReader) Read(p []byte) (int, error) {
+	n, err := l.Reader.Read(p)
+	for i, c := range p[:n] {
+		if c == '\n' {
+			l.ends = append(l.ends, l.offset+int64(i))
+		}
+	}
+	l.offset += int64(n)
+	return n, err
+}
+
+// line is the line, counted from 1, of a byte offset.
+func (l *lineReader) line(offset int64) int {
+	return 1 + sort.Search(len(l.ends), func(i int) bool { return l.ends[i] >= offset })
+}

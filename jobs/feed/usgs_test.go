@@ -1,0 +1,152 @@
+package feed_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/jobs/feed"
+	"parapet/model/hazard"
+	"parapet/model/trigger"
+	"parapet/model/wire"
+)
+
+func sampleWeek(t *testing.T) feed.Batch {
+	t.Helper()
+	batch, err := feed.ParseUSGS(bytes.NewReader(feed.SampleUSGSWeek()))
+	require.NoError(t, err)
+	return batch
+}
+
+func find(t *testing.T, batch feed.Batch, id string) wire.ObservationInput {
+	t.Helper()
+	for _, o := range batch.Observations {
+		if o.SourceEventID == id {
+			return o
+		}
+	}
+	require.FailNow(t, "no observation", id)
+	return wire.ObservationInput{}
+}
+
+func TestUSGSWeek(t *testing.T) {
+	t.Parallel()
+	batch := sampleWeek(t)
+	require.Len(t, batch.Observations, 1679)
+	require.Equal(t, 28, batch.Skipped)
+	require.Empty(t, batch.Errors)
+
+	updated := int64(1517967111797)
+	require.Equal(t, wire.ObservationInput{
+		Source: "usgs", SourceEventID: "us1000chhc", Kind: hazard.Earthquake,
+		OccurredAt: time.UnixMilli(1517932242400).UTC(), Stage: trigger.Final, Revision: &updated,
+		Location: &hazard.Point{Latitude: 24.1737, Longitude: 121.653},
+		Measures: map[string]wire.Measure{"magnitude": {Value: "6.4", Unit: "mw"}, "depth": {Value: "10.64", Unit: "km"}},
+	}, find(t, batch, "us1000chhc"))
+
+	local := find(t, batch, "ci37868143")
+	require.Equal(t, trigger.Preliminary, local.Stage)
+	require.Equal(t, wire.Measure{Value: "2", Unit: "ml"}, local.Measures["magnitude"])
+}
+
+const (
+	head = `{"type":"FeatureCollection","metadata":{"count":2},"features":[`
+	quak = `{"type":"Feature","properties":{"mag":5.0,"time":1517932242400,"updated":1517967111797,"status":"reviewed","ids":",us1,at2,tw3,","magType":"Mwr","type":"earthquake"},"geometry":{"type":"Point","coordinates":[121.653,24.1737,-0.50]},"id":"us1"}`
+	tail = `],"bbox":[1,2]}`
+)
+
+func TestUSGSKeepsDigitsAndAliases(t *testing.T) {
+	t.Parallel()
+	batch, err := feed.ParseUSGS(strings.NewReader(head + quak + tail))
+	require.NoError(t, err)
+	o := find(t, batch, "us1")
+	require.Equal(t, []string{"at2", "tw3"}, o.Aliases)
+	require.Equal(t, map[string]wire.Measure{"magnitude": {Value: "5.0", Unit: "mw"}, "depth": {Value: "-0.50", Unit: "km"}}, o.Measures)
+}
+
+func TestUSGSLeavesOutBadFeatures(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ name, old, new, reason string }{
+		{"null magnitude", `"mag":5.0`, `"mag":null`, "magnitude is missing"},
+		{"no magnitude", `"mag":5.0,`, ``, "magnitude is missing"},
+		{"magnitude as text", `"mag":5.0`, `"mag":"5.0"`, "not a plain decimal"},
+		{"exponent", `"mag":5.0`, `"mag":5e9999999`, "not a plain decimal"},
+		{"no magnitude type", `"magType":"Mwr"`, `"magType":null`, "magnitude has no type"},
+		{"no id", `"id":"us1"`, `"id":""`, "no id"},
+		{"id as number", `"id":"us1"`, `"id":7`, "feature 2"},
+		{"no time", `"time":1517932242400`, `"time":null`, "no time"},
+		{"time far away", `"time":1517932242400`, `"time":9223372036854775807`, "our era"},
+		{"deleted", `"status":"reviewed"`, `"status":"deleted"`, "neither automatic nor reviewed"},
+		{"latitude", `24.1737`, `94`, "not on earth"},
+		{"position null", `24.1737`, `null`, "not two numbers"},
+		{"position missing", `[121.653,24.1737,-0.50]`, `[]`, "no position"},
+		{"depth as text", `-0.50`, `"deep"`, "depth is not a plain decimal"},
+		{"named twice", `"id":"us1"`, `"id":"us1","id":"us2"`, "duplicate"},
+		{"no object", quak, `7`, "feature 2"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			bad := strings.Replace(quak, test.old, test.new, 1)
+			require.NotEqual(t, quak, bad)
+			batch, err := feed.ParseUSGS(strings.NewReader(head + quak + ",\n" + bad + ",\n" + quak + tail))
+			require.NoError(t, err)
+			require.Len(t, batch.Observations, 2, "the good rows are kept")
+			require.Len(t, batch.Errors, 1)
+			require.Equal(t, 2, batch.Errors[0].Line)
+			require.Contains(t, batch.Errors[0].Reason, test.reason)
+		})
+	}
+}
+
+func TestUSGSDepthMayBeUnknown(t *testing.T) {
+	t.Parallel()
+	for _, depth := range []string{`,null]`, `]`} {
+		batch, err := feed.ParseUSGS(strings.NewReader(head + strings.Replace(quak, `,-0.50]`, depth, 1) + tail))
+		require.NoError(t, err)
+		require.NotContains(t, find(t, batch, "us1").Measures, "depth")
+	}
+}
+
+func TestUSGSThatBreaksOffKeepsWhatCameBefore(t *testing.T) {
+	t.Parallel()
+	whole := feed.SampleUSGSWeek()
+	for _, cut := range []int{400_000, 400_001, 700_123, len(whole) - 1} {
+		batch, err := feed.ParseUSGS(bytes.NewReader(whole[:cut]))
+		require.NoError(t, err)
+		require.NotEmpty(t, batch.Observations)
+		require.Len(t, batch.Errors, 1)
+		features := len(batch.Observations) + batch.Skipped
+		require.InDelta(t, features, batch.Errors[0].Line, 1, "the feed has one feature a line")
+		require.Contains(t, batch.Errors[0].Reason, "breaks off after feature")
+	}
+}
+
+func TestUSGSRefusesOtherFiles(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		"", "<html>\n", "[]", "null", `{"type":"FeatureCollection"}`, `{"features":null}`, `{"features":{}}`, `{"features":[}`, "\xff\xfe", `{"features"`,
+	} {
+		batch, err := feed.ParseUSGS(strings.NewReader(text))
+		require.NoError(t, err)
+		require.Empty(t, batch.Observations)
+		require.Len(t, batch.Errors, 1, text)
+		require.Equal(t, 1, batch.Errors[0].Line)
+	}
+}
+
+func TestReadersFailureIsAnErrorOfItsOwn(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("cable cut")
+	for _, source := range feed.Sources() {
+		_, err := feed.Parse(source, io.MultiReader(strings.NewReader(head), iotest.ErrReader(broken)))
+		require.ErrorIs(t, err, broken, source)
+	}
+	_, err := feed.Parse("jma", strings.NewReader(""))
+	require.ErrorContains(t, err, `no source "jma"`)
+}
