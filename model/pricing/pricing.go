@@ -3,6 +3,7 @@
 package pricing
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -101,4 +102,18 @@ type Past struct {
 type Measure struct {
 	Value decimal.Decimal `json:"value"`
 	Unit  string          `json:"unit"`
+}
+
+// Uninsurable is the error for a premium above the product's largest rate on
+// line: the event is so frequent that a cover would only swap money.
+type Uninsurable struct {
+	Premium    money.Money     // what it would have cost
+	RateOnLine decimal.Decimal // premium / limit
+	Maximum    decimal.Decimal // the product's largest rate on line
+}
+
+// Error is the sentence a partner may read.
+func (e *Uninsurable) Error() string {
+	return fmt.Sprintf("the premium would be %s, a rate on line of %s; this product is sold up to %s",
+		e.Premium, e.RateOnLine.StringFixed(4), e.Maximum)
 }

@@ -1,0 +1,99 @@
+package pricing
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"parapet/model/hazard"
+	"parapet/model/money"
+	"parapet/model/trigger"
+)
+
+// asIf is the history as the cover would have seen it.
+type asIf struct {
+	cover   trigger.Cover
+	data    hazard.Dataset
+	season  *season
+	inPlace int    // events of the season that touched the place
+	past    []Past // those that would have paid, newest first
+}
+
+// rerun judges the whole history of the cover's peril.
+func rerun(c trigger.Cover, h *hazard.History, s *season) (asIf, error) {
+	r := asIf{cover: c, season: s, past: []Past{}}
+	var err error
+	switch c.Trigger.Kind {
+	case hazard.Earthquake:
+		r.data = h.QuakeData()
+		err = r.quakes(h)
+	case hazard.StormFix:
+		r.data = h.StormData()
+		r.storms(h)
+	case hazard.StationDay:
+		r.data = h.RainData()
+		err = r.rain(h)
+	default:
+		err = fmt.Errorf("there is no price data for %q", c.Trigger.Kind)
+	}
+	slices.SortStableFunc(r.past, func(a, b Past) int { return b.OccurredAt.Compare(a.OccurredAt) })
+	return r, err
+}
+
+func (r *asIf) quakes(h *hazard.History) error {
+	if lowest := r.cover.Payout.LowestThreshold(); lowest.LessThan(r.data.MinimumMagnitude) {
+		return fmt.Errorf("the threshold %s is below %s, the least magnitude the price data records", lowest, r.data.MinimumMagnitude)
+	}
+	whole := history(r.data)
+	for _, quake := range h.QuakesNear(r.cover.Place.Center(), r.cover.Place.RadiusKM) {
+		r.judge(whole, trigger.Occurrence{SourceEventID: quake.EventID, Quake: &quake})
+	}
+	return nil
+}
+
+func (r *asIf) storms(h *hazard.History) {
+	whole := history(r.data)
+	for _, storm := range h.StormsNear(r.cover.Place.Center(), r.cover.Place.RadiusKM) {
+		r.judge(whole, trigger.Occurrence{SourceEventID: storm.ID, Storm: &storm})
+	}
+}
+
+func (r *asIf) rain(h *hazard.History) error {
+	station, ok := h.Station(r.cover.Place.Station)
+	if !ok {
+		return fmt.Errorf("the price data has no station %q", r.cover.Place.Station)
+	}
+	for _, period := range r.season.covers(r.data) {
+		for _, window := range trigger.Windows(r.cover, period, period.From, station.Days, nil) {
+			last := window.Last()
+			r.judge(period, trigger.Occurrence{
+				SourceEventID: station.Name + "/" + last.Format(time.DateOnly), Window: &window,
+			})
+		}
+	}
+	return nil
+}
+
+// judge counts the occurrence when it touched the place in the season, and
+// keeps it when it would have paid.
+func (r *asIf) judge(period trigger.Period, o trigger.Occurrence) {
+	o.Source, o.Stage = r.data.Name, trigger.Final
+	d := trigger.Evaluate(r.cover, period, period.From, o)
+	touched := d.Met || d.Reason == trigger.ThresholdNotMet
+	if !touched || !r.season.contains(d.OccurredAt) {
+		return
+	}
+	r.inPlace++
+	if !d.Met || !d.Factor.IsPositive() {
+		return
+	}
+	r.past = append(r.past, Past{
+		OccurredAt:    d.OccurredAt,
+		Source:        o.Source,
+		SourceEventID: o.SourceEventID,
+		Index:         Measure{Value: *d.Index, Unit: r.cover.Trigger.Unit},
+		DistanceKM:    d.DistanceKM,
+		Factor:        d.Factor,
+		Payout:        money.New(d.Amount, r.cover.Limit.Currency),
+	})
+}
