@@ -1,0 +1,173 @@
+package product
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"parapet/model/hazard"
+	"parapet/model/money"
+	"parapet/model/trigger"
+)
+
+// Check is the gate to publishing. It runs everything the document claims: the
+// payout is whole, every context member is one that covers are made of, the
+// durations and currencies hold together, a context with nothing but a partner
+// is priced on the shipped history, and every worked example comes out as
+// written. All faults are joined, one sentence each.
+func (p *Product) Check(h *hazard.History) error {
+	wrong := slices.Concat(p.checkForm(), p.checkCurrencies())
+	if len(wrong) == 0 {
+		wrong = p.checkDefaults(h)
+	}
+	if len(wrong) == 0 {
+		wrong = p.checkExamples(h)
+	}
+	if err := errors.Join(wrong...); err != nil {
+		return fmt.Errorf("%s version %d cannot be published: %w", p.Key(), p.Version(), err)
+	}
+	return nil
+}
+
+func (p *Product) checkForm() (wrong []error) {
+	d := p.document
+	if err := d.Payout.Validate(d.Trigger.Direction); err != nil {
+		wrong = append(wrong, fmt.Errorf("payout: %w", err))
+	}
+	for _, iso := range []struct{ name, value string }{
+		{"quote_validity", d.Times.QuoteValidity}, {"waiting_period", d.Times.WaitingPeriod},
+		{"reporting_window", d.Times.ReportingWindow}, {"shortest_term", d.Times.ShortestTerm},
+		{"longest_term", d.Times.LongestTerm}, {"farthest_start", d.Times.FarthestStart},
+	} {
+		if _, err := trigger.AddDuration(exampleStart, iso.value); err != nil {
+			wrong = append(wrong, fmt.Errorf("times: %s: %w", iso.name, err))
+		}
+	}
+	needed, allowed := d.contextMembers()
+	for _, name := range needed {
+		if p.context.root.Properties[name] == nil {
+			wrong = append(wrong, fmt.Errorf("context: the property %s is needed", name))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.context.root.Properties)) {
+		if !slices.Contains(needed, name) && !slices.Contains(allowed, name) {
+			wrong = append(wrong, fmt.Errorf("context: nothing reads the property %s; leave it out", name))
+		}
+	}
+	return wrong
+}
+
+// contextMembers are the context's properties that a cover of this place, peril
+// and shape is made of, and those it may have besides.
+func (d Document) contextMembers() (needed, allowed []string) {
+	needed = []string{"partner", "limit", "starts_at", "term"}
+	allowed = []string{"policyholder"}
+	if d.Place == trigger.AtStation {
+		needed, allowed = append(needed, "station"), append(allowed, "days")
+	} else {
+		needed = append(needed, "location", "radius_km")
+	}
+	if d.Trigger.Kind == hazard.Earthquake {
+		allowed = append(allowed, "maximum_depth_km")
+	}
+	switch {
+	case d.Payout.Shape == trigger.Step && len(d.Payout.Rings) == 0:
+		allowed = append(allowed, "steps")
+	case d.Payout.Shape == trigger.Linear:
+		allowed = append(allowed, "attach", "exhaust")
+	case d.Payout.Shape == trigger.Tick:
+		allowed = append(allowed, "attach")
+	}
+	return needed, allowed
+}
+
+func (p *Product) checkCurrencies() (wrong []error) {
+	seen := make(map[string]bool)
+	for _, c := range p.document.Currencies {
+		switch {
+		case !money.Known(c.Code):
+			wrong = append(wrong, fmt.Errorf("currencies: %s is no ISO 4217 currency", c.Code))
+		case seen[c.Code]:
+			wrong = append(wrong, fmt.Errorf("currencies: %s is there twice", c.Code))
+		case c.MinimumLimit < 1 || c.MinimumLimit > c.DefaultLimit || c.DefaultLimit > c.MaximumLimit:
+			wrong = append(wrong, fmt.Errorf("currencies: the limits of %s must ascend: 1 ≤ minimum ≤ default ≤ maximum", c.Code))
+		}
+		seen[c.Code] = true
+	}
+	for _, code := range slices.Sorted(maps.Keys(p.document.Settlement.AutomaticUpTo)) {
+		if !seen[code] {
+			wrong = append(wrong, fmt.Errorf("settlement: automatic_up_to names %s, which is none of the currencies", code))
+		}
+	}
+	return wrong
+}
+
+// checkDefaults prices a context with nothing but a partner. The cover must be
+// the document's own: its schema's defaults and its payout tell one story.
+func (p *Product) checkDefaults(h *hazard.History) []error {
+	var context object
+	context.add("partner", jsontext.Value(`"`+examplePartner+`"`))
+	quoted, err := p.Price(context.value(), exampleStart, h)
+	if err != nil {
+		return []error{fmt.Errorf("the defaults cannot be priced: %w", err)}
+	}
+	var wrong []error
+	first := p.document.Currencies[0]
+	if quoted.Cover.Limit != money.New(first.DefaultLimit, first.Code) {
+		wrong = append(wrong, fmt.Errorf("context: the default of limit is %s, and the first currency's is %s",
+			quoted.Cover.Limit, money.New(first.DefaultLimit, first.Code)))
+	}
+	if !same(quoted.Cover.Payout, p.document.Payout) || !same(quoted.Cover.Trigger, p.document.Trigger) {
+		wrong = append(wrong, errors.New("context: the defaults differ from the document's trigger or payout"))
+	}
+	return wrong
+}
+
+// same compares two terms as they are shown.
+func same(a, b any) bool {
+	left, errLeft := json.Marshal(a)
+	right, errRight := json.Marshal(b)
+	return errLeft == nil && errRight == nil && bytes.Equal(left, right)
+}
+
+func (p *Product) checkExamples(h *hazard.History) (wrong []error) {
+	for _, example := range p.document.Examples {
+		cover, err := p.exampleCover(example, h)
+		if err == nil {
+			err = example.run(cover)
+		}
+		if err != nil {
+			wrong = append(wrong, fmt.Errorf("example %q: %w", example.Name, err))
+		}
+	}
+	return wrong
+}
+
+// exampleCover is the cover of an example's context, asked for by a partner.
+func (p *Product) exampleCover(e Example, h *hazard.History) (trigger.Cover, error) {
+	var context object
+	context.add("partner", jsontext.Value(`"`+examplePartner+`"`))
+	if e.Context != nil {
+		members, err := membersOf(e.Context)
+		if err != nil {
+			return trigger.Cover{}, fmt.Errorf("context: %w", err)
+		}
+		for _, m := range members {
+			context.add(m.name, m.value)
+		}
+	}
+	a := p.ask(context.value(), exampleStart)
+	cover := p.cover(a, h)
+	switch {
+	case len(a.fields) > 0:
+		return cover, &ContextError{Fields: a.fields}
+	case len(a.ignored) > 0:
+		return cover, fmt.Errorf("context: %s is not in the schema", a.ignored[0])
+	}
+	return cover, nil
+}

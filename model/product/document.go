@@ -1,0 +1,125 @@
+package product
+
+import (
+	"bytes"
+	_ "embed"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/shopspring/decimal"
+
+	"parapet/model/trigger"
+)
+
+// Document is a product as its author wrote it. Amounts are minor units.
+type Document struct {
+	Key        string            `json:"key"`
+	Version    int               `json:"version"`
+	Title      string            `json:"title"`
+	Summary    string            `json:"summary"`
+	Place      trigger.PlaceKind `json:"place"`
+	Context    jsontext.Value    `json:"context"` // JSON Schema 2020-12
+	Trigger    trigger.Trigger   `json:"trigger"` // before a quote's own members
+	Payout     trigger.Payout    `json:"payout"`  // before a quote's own members
+	Times      Times             `json:"times"`
+	Settlement Settlement        `json:"settlement"`
+	Loadings   Loadings          `json:"price"`
+	Currencies []Currency        `json:"currencies"` // the first is the default
+	Examples   []Example         `json:"examples"`
+	Notes      []string          `json:"notes"`
+}
+
+// Times are the ISO 8601 durations of a product.
+type Times struct {
+	QuoteValidity   string `json:"quote_validity"`
+	WaitingPeriod   string `json:"waiting_period"`
+	ReportingWindow string `json:"reporting_window"`
+	ShortestTerm    string `json:"shortest_term"`
+	LongestTerm     string `json:"longest_term"`
+	FarthestStart   string `json:"farthest_start"` // how far ahead cover may start
+}
+
+// Settlement says what is paid without an operator. It knows no rail.
+type Settlement struct {
+	AutomaticUpTo map[string]int64 `json:"automatic_up_to"` // per currency, that amount included
+}
+
+// Loadings are the factors a premium is built with; section 6 of the contract
+// names them k, r, e and c.
+type Loadings struct {
+	UncertaintyFactor decimal.Decimal `json:"uncertainty_factor"`
+	RiskFactor        decimal.Decimal `json:"risk_factor"`
+	ExpenseShare      decimal.Decimal `json:"expense_share"`
+	CommissionShare   decimal.Decimal `json:"commission_share"`
+	MaximumRateOnLine decimal.Decimal `json:"maximum_rate_on_line"`
+}
+
+// Currency bounds the limits of one currency.
+type Currency struct {
+	Code           string `json:"code"`
+	DefaultLimit   int64  `json:"default_limit"`
+	MinimumLimit   int64  `json:"minimum_limit"`
+	MaximumLimit   int64  `json:"maximum_limit"`
+	MinimumPremium int64  `json:"minimum_premium"`
+}
+
+//go:embed document.schema.yaml
+var documentSchemaSource []byte
+
+var documentSchema = sync.OnceValues(func() (*jsonschema.Schema, error) {
+	source, err := jsonFromYAML(documentSchemaSource)
+	if err != nil {
+		return nil, err
+	}
+	return compile(source)
+})
+
+// decode reads a document strictly: every member known, every value of the right
+// form. All faults are told at once, each with its path.
+func decode(source []byte) (Document, error) {
+	document, err := jsonFromYAML(source)
+	if err != nil {
+		return Document{}, err
+	}
+	schema, err := documentSchema()
+	if err != nil {
+		return Document{}, err
+	}
+	instance, err := jsonschema.UnmarshalJSON(bytes.NewReader(document))
+	if err != nil {
+		return Document{}, err
+	}
+	if err := schema.Validate(instance); err != nil {
+		return Document{}, documentError(fieldsOf(err, "", func([]string, string) string { return "" }))
+	}
+	var d Document
+	if err := json.Unmarshal(document, &d, json.RejectUnknownMembers(true)); err != nil {
+		return Document{}, err
+	}
+	return d, nil
+}
+
+// documentError writes every fault on a line of its own.
+func documentError(fields []Field) error {
+	fields = onePerMember(fields)
+	lines := make([]error, len(fields))
+	for i, field := range fields {
+		lines[i] = fmt.Errorf("%s: %s", field.Pointer, strings.TrimSuffix(field.Detail, "."))
+	}
+	return errors.Join(lines...)
+}
+
+// currency finds the bounds of a currency.
+func (d Document) currency(code string) (Currency, bool) {
+	for _, currency := range d.Currencies {
+		if currency.Code == code {
+			return currency, true
+		}
+	}
+	return Currency{}, false
+}

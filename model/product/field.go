@@ -1,0 +1,190 @@
+package product
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math/big"
+	"slices"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+)
+
+// The codes of a Field. The list is closed; partners switch on it.
+const (
+	CodeRequired = "required" // the member is missing
+	CodeNull     = "null"     // null where a value is needed
+	CodeType     = "type"     // another JSON type is needed
+	CodeMinimum  = "minimum"  // below the bound named in the detail
+	CodeMaximum  = "maximum"  // above the bound named in the detail
+	CodeEnum     = "enum"     // none of the values named in the detail
+	CodeFormat   = "format"   // not a date-time, duration or email
+	CodePattern  = "pattern"  // a string of another form
+	CodeValue    = "value"    // any other rule
+)
+
+// Field is one member that is wrong, and what would be right.
+type Field struct {
+	Pointer string // RFC 6901: /context/location/latitude
+	Code    string // one of the codes above
+	Detail  string // a sentence that never repeats the value
+}
+
+// ContextError lists every offending member of a context at once, one Field a
+// member, ordered by pointer.
+type ContextError struct{ Fields []Field }
+
+// Error joins the details.
+func (e *ContextError) Error() string {
+	details := make([]string, len(e.Fields))
+	for i, field := range e.Fields {
+		details[i] = field.Detail
+	}
+	return strings.Join(details, " ")
+}
+
+// fieldAt says something of the member at a path below root.
+func fieldAt(root string, path []string, code, format string, args ...any) Field {
+	var pointer strings.Builder
+	pointer.WriteString(root)
+	for _, token := range path {
+		pointer.WriteByte('/')
+		pointer.WriteString(strings.NewReplacer("~", "~0", "/", "~1").Replace(token))
+	}
+	subject := strings.Join(path, ".")
+	if subject == "" {
+		subject = "context"
+	}
+	return Field{Pointer: pointer.String(), Code: code, Detail: subject + " " + fmt.Sprintf(format, args...) + "."}
+}
+
+// fieldsOf translates the schema library's tree of errors: its leaves are the
+// members that are wrong. why gives the reason a schema states for its bounds.
+func fieldsOf(err error, root string, why func(path []string, code string) string) []Field {
+	var tree *jsonschema.ValidationError
+	if !errors.As(err, &tree) {
+		return []Field{{Pointer: root, Code: CodeValue, Detail: "The value cannot be checked against its schema."}}
+	}
+	var fields []Field
+	var visit func(*jsonschema.ValidationError)
+	visit = func(e *jsonschema.ValidationError) {
+		for _, cause := range e.Causes {
+			visit(cause)
+		}
+		if len(e.Causes) == 0 {
+			fields = append(fields, leaf(e, root, why)...)
+		}
+	}
+	visit(tree)
+	return fields
+}
+
+func leaf(e *jsonschema.ValidationError, root string, why func([]string, string) string) []Field {
+	path := slices.Clone(e.InstanceLocation)
+	names, code, detail := []string(nil), "", ""
+	switch k := e.ErrorKind.(type) {
+	case *kind.Required:
+		names, code, detail = k.Missing, CodeRequired, "is required"
+	case *kind.AdditionalProperties:
+		names, code, detail = k.Properties, CodeValue, "is not a known member; leave it out"
+	default:
+		code, detail = sentence(k)
+		return []Field{fieldAt(root, path, code, "%s%s", detail, why(path, code))}
+	}
+	fields := make([]Field, 0, len(names))
+	for _, name := range names {
+		fields = append(fields, fieldAt(root, append(slices.Clone(path), name), code, "%s", detail))
+	}
+	return fields
+}
+
+// sentence is the code of a failed keyword and what would be right, without the
+// subject.
+func sentence(k jsonschema.ErrorKind) (code, detail string) {
+	switch k := k.(type) {
+	case *kind.Type:
+		if k.Got == "null" {
+			return CodeNull, "must not be null; it must be " + article(k.Want)
+		}
+		return CodeType, "must be " + article(k.Want)
+	case *kind.Minimum:
+		return CodeMinimum, "must be at least " + plain(k.Want)
+	case *kind.Maximum:
+		return CodeMaximum, "must be at most " + plain(k.Want)
+	case *kind.Enum:
+		return CodeEnum, "must be one of " + list(k.Want)
+	case *kind.Const:
+		return CodeEnum, fmt.Sprintf("must be %v", k.Want)
+	case *kind.Format:
+		return CodeFormat, "must be " + formats[k.Want]
+	case *kind.Pattern:
+		return CodePattern, "must match the pattern " + k.Want
+	case *kind.MinLength:
+		return CodeValue, fmt.Sprintf("must have at least %d characters", k.Want)
+	case *kind.MaxLength:
+		return CodeValue, fmt.Sprintf("must have at most %d characters", k.Want)
+	case *kind.MinItems:
+		return CodeValue, fmt.Sprintf("must have at least %d items", k.Want)
+	case *kind.MaxItems:
+		return CodeValue, fmt.Sprintf("must have at most %d items", k.Want)
+	default:
+		return CodeValue, "does not satisfy the schema's " + strings.Join(k.KeywordPath(), "/")
+	}
+}
+
+// formats says what each asserted format looks like.
+var formats = map[string]string{
+	"date-time": "an RFC 3339 time with a zone, such as 2027-01-31T00:00:00Z",
+	"duration":  "an ISO 8601 duration, such as P365D",
+	"email":     "an email address",
+}
+
+func article(types []string) string {
+	named := make([]string, 0, len(types))
+	for _, t := range types {
+		switch t {
+		case "null":
+			named = append(named, "null")
+		case "integer":
+			named = append(named, "a whole number")
+		case "object", "array":
+			named = append(named, "an "+t)
+		default:
+			named = append(named, "a "+t)
+		}
+	}
+	return strings.Join(named, " or ")
+}
+
+func plain(bound *big.Rat) string {
+	if bound.IsInt() {
+		return bound.Num().String()
+	}
+	return strings.TrimRight(bound.FloatString(6), "0")
+}
+
+func list(values []any) string {
+	words := make([]string, len(values))
+	for i, value := range values {
+		words[i] = fmt.Sprint(value)
+	}
+	return strings.Join(words, ", ")
+}
+
+// onePerMember orders fields by pointer and keeps the most basic complaint of
+// each member: a number where a currency belongs is of the wrong type, and that
+// it is none of the known ones is no news.
+func onePerMember(fields []Field) []Field {
+	rank := func(f Field) int {
+		if f.Code == CodeRequired || f.Code == CodeNull || f.Code == CodeType {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(fields, func(a, b Field) int {
+		return cmp.Or(cmp.Compare(a.Pointer, b.Pointer), cmp.Compare(rank(a), rank(b)))
+	})
+	return slices.CompactFunc(fields, func(a, b Field) bool { return a.Pointer == b.Pointer })
+}

@@ -1,0 +1,61 @@
+package product
+
+import (
+	"bytes"
+	"errors"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// errNotObject is returned where an object's members are asked of something else.
+var errNotObject = errors.New("not an object")
+
+// member is one name and its unread value.
+type member struct {
+	name  string
+	value jsontext.Value
+}
+
+// membersOf splits an object into its members in their order.
+func membersOf(value jsontext.Value) ([]member, error) {
+	decoder := jsontext.NewDecoder(bytes.NewReader(value))
+	if token, err := decoder.ReadToken(); err != nil || token.Kind() != '{' {
+		return nil, errNotObject
+	}
+	var members []member
+	for decoder.PeekKind() == '"' {
+		name, err := decoder.ReadToken()
+		if err != nil {
+			return nil, err
+		}
+		text := name.String() // valid until the next read
+		content, err := decoder.ReadValue()
+		if err != nil {
+			return nil, err
+		}
+		members = append(members, member{text, content.Clone()})
+	}
+	_, err := decoder.ReadToken()
+	return members, err
+}
+
+// object writes members one after the other; its zero value is {}.
+type object struct{ text []byte }
+
+func (o *object) add(name string, value jsontext.Value) {
+	separator := byte(',')
+	if len(o.text) == 0 {
+		separator = '{'
+	}
+	o.text = append(o.text, separator)
+	o.text, _ = jsontext.AppendQuote(o.text, name) // only invalid UTF-8 fails, and the decoder refused it
+	o.text = append(o.text, ':')
+	o.text = append(o.text, value...)
+}
+
+func (o *object) value() jsontext.Value {
+	if len(o.text) == 0 {
+		return jsontext.Value("{}")
+	}
+	return append(o.text, '}')
+}

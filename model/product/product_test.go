@@ -1,0 +1,27 @@
+package product_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/model/hazard"
+	"parapet/model/product"
+)
+
+// asOf is the instant every quote of these tests is asked for at.
+var asOf = time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
+
+func TestShippedProductsPassTheGate(t *testing.T) {
+	t.Parallel()
+	for _, p := range product.Shipped() {
+		t.Run(p.Key(), func(t *testing.T) {
+			t.Parallel()
+			require.NoError(t, p.Check(hazard.Shipped()))
+			q, err := p.Price([]byte(`{"partner":"acme"}`), asOf, hazard.Shipped())
+			require.NoError(t, err)
+			require.Empty(t, q.Ignored)
+		})
+	}
+}
