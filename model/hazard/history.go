@@ -27,8 +27,14 @@ type Records struct {
 type History struct {
 	records    Records
 	epicentres []Point // of the quakes, side by side: a scan reads 16 bytes a quake
-	storms     []Box   // of each storm's whole track
+	tracks     []track // of the storms
 	names      []string
+}
+
+// track is where a storm was: pricing a circle asks it of every storm.
+type track struct {
+	whole    Box
+	segments []Box
 }
 
 // NewHistory returns a history of the records. Quakes are put in order of time
@@ -43,7 +49,7 @@ func NewHistory(records Records) *History {
 		h.epicentres = append(h.epicentres, quake.Where)
 	}
 	for _, storm := range h.records.Storms {
-		h.storms = append(h.storms, storm.Box())
+		h.tracks = append(h.tracks, newTrack(storm))
 	}
 	for _, station := range h.records.Stations {
 		h.names = append(h.names, station.Name)
@@ -85,7 +91,7 @@ func (h *History) QuakesNear(center Point, radiusKM float64) []Quake {
 	var near []Quake
 	box := CircleBox(center, radiusKM)
 	for i, where := range h.epicentres {
-		if where.Latitude >= box.South && where.Latitude <= box.North && box.Overlaps(PointBox(where)) {
+		if box.Overlaps(PointBox(where)) {
 			near = append(near, h.records.Quakes[i])
 		}
 	}
@@ -97,8 +103,8 @@ func (h *History) QuakesNear(center Point, radiusKM float64) []Quake {
 func (h *History) StormsNear(center Point, radiusKM float64) []Storm {
 	var near []Storm
 	circle := CircleBox(center, radiusKM)
-	for i, box := range h.storms {
-		if box.Overlaps(circle) && h.records.Storms[i].mayTouch(circle) {
+	for i, track := range h.tracks {
+		if track.whole.Overlaps(circle) && slices.ContainsFunc(track.segments, circle.Overlaps) {
 			near = append(near, h.records.Storms[i])
 		}
 	}
@@ -111,27 +117,22 @@ func (s Storm) Boxes() []Box {
 	if len(s.Fixes) == 1 {
 		return []Box{PointBox(s.Fixes[0].Where)}
 	}
-	var boxes []Box
+	boxes := make([]Box, 0, max(0, len(s.Fixes)-1))
 	for i := 1; i < len(s.Fixes); i++ {
 		boxes = append(boxes, SegmentBox(s.Fixes[i-1].Where, s.Fixes[i].Where))
 	}
 	return boxes
 }
 
-// Box is around the storm's whole track; the box of a storm without fixes
+// newTrack precomputes a storm's boxes. The box of a storm without fixes
 // overlaps nothing.
-func (s Storm) Box() Box {
-	boxes := s.Boxes()
-	if len(boxes) == 0 {
-		return Box{South: 91, North: -91}
+func newTrack(s Storm) track {
+	t := track{whole: Box{South: 91, North: -91}, segments: s.Boxes()}
+	for i, box := range t.segments {
+		if i == 0 {
+			t.whole = box
+		}
+		t.whole = t.whole.union(box)
 	}
-	whole := boxes[0]
-	for _, box := range boxes[1:] {
-		whole = whole.union(box)
-	}
-	return whole
-}
-
-func (s Storm) mayTouch(circle Box) bool {
-	return slices.ContainsFunc(s.Boxes(), circle.Overlaps)
+	return t
 }

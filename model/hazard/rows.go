@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -62,7 +63,7 @@ rows:
 }
 
 func (r *rows) split(text string) bool {
-	r.fields = strings.Split(text, ",")
+	r.fields = slices.AppendSeq(r.fields[:0], strings.SplitSeq(text, ","))
 	if strings.Contains(text, `"`) {
 		quoted, err := csv.NewReader(strings.NewReader(text)).Read()
 		if err != nil {

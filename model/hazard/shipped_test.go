@@ -30,3 +30,30 @@ func TestShippedQuakes(t *testing.T) {
 	require.True(t, ids["neic-19750223-08017N-124075E"])
 	require.Equal(t, 52, Shipped().QuakeData().Years())
 }
+
+func TestShippedStorms(t *testing.T) {
+	t.Parallel()
+	fixes, unknown := 0, 0
+	for _, storm := range Shipped().Storms() {
+		for _, fix := range storm.Fixes {
+			fixes++
+			if fix.WindKN == nil {
+				unknown++
+			}
+			require.LessOrEqual(t, fix.Where.Longitude, 180.0)
+			require.GreaterOrEqual(t, fix.Where.Longitude, -180.0)
+		}
+	}
+	require.Equal(t, 49105, fixes)
+	require.Equal(t, 338, unknown)
+	require.Equal(t, 165, Shipped().StormData().Years())
+}
+
+func TestShippedRain(t *testing.T) {
+	t.Parallel()
+	for _, name := range Shipped().StationNames() {
+		station, _ := Shipped().Station(name)
+		require.Len(t, station.Days, 4*365+1, "no day of 2012 to 2015 is missing")
+	}
+	require.Equal(t, 4, Shipped().RainData().Years())
+}

@@ -1,0 +1,147 @@
+package hazard
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// seeded gives the same globe to every run.
+func seeded(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 1)) }
+
+// anywhere is a point of the sphere that likes poles, the date line and
+// neighbours of other points, where geometry breaks.
+func anywhere(r *rand.Rand) Point {
+	p := Point{Latitude: math.Asin(2*r.Float64()-1) / degree, Longitude: 360*r.Float64() - 180}
+	switch r.IntN(8) {
+	case 0:
+		p.Latitude = []float64{90, -90, 89.9999, -89.99, 0}[r.IntN(5)]
+	case 1:
+		p.Longitude = []float64{180, -180, 179.9999, -179.99, 0}[r.IntN(5)]
+	}
+	return p
+}
+
+func near(r *rand.Rand, p Point, degrees float64) Point {
+	return Point{
+		Latitude:  math.Max(-90, math.Min(90, p.Latitude+degrees*(2*r.Float64()-1))),
+		Longitude: math.Remainder(p.Longitude+degrees*(2*r.Float64()-1), 360),
+	}
+}
+
+// between is the point at a share of the arc, by spherical interpolation: a
+// second way to walk a segment.
+func between(a, b Point, share float64) Point {
+	v, w := vectorOf(a), vectorOf(b)
+	ω := math.Atan2(v.cross(w).length(), v.dot(w))
+	if ω < 1e-9 {
+		return a
+	}
+	u := v.times(math.Sin((1-share)*ω) / math.Sin(ω)).plus(w.times(math.Sin(share*ω) / math.Sin(ω)))
+	return Point{Latitude: math.Atan2(u.z, math.Hypot(u.x, u.y)) / degree, Longitude: math.Atan2(u.y, u.x) / degree}
+}
+
+// onCircle is the point at a distance and bearing from the centre.
+func onCircle(center Point, km, bearing float64) Point {
+	φ, δ := center.Latitude*degree, km/EarthRadiusKM
+	sinφ := math.Sin(φ)*math.Cos(δ) + math.Cos(φ)*math.Sin(δ)*math.Cos(bearing)
+	λ := math.Atan2(math.Sin(bearing)*math.Sin(δ)*math.Cos(φ), math.Cos(δ)-math.Sin(φ)*sinφ)
+	return Point{
+		Latitude:  math.Asin(math.Max(-1, math.Min(1, sinφ))) / degree,
+		Longitude: math.Remainder(center.Longitude+λ/degree, 360),
+	}
+}
+
+func TestDistance(t *testing.T) {
+	t.Parallel()
+	half := math.Pi * EarthRadiusKM
+	tests := map[string]struct {
+		a, b Point
+		want float64
+	}{
+		"itself":                 {Point{24, 121}, Point{24, 121}, 0},
+		"one degree of meridian": {Point{0, 0}, Point{1, 0}, half / 180},
+		"across the date line":   {Point{0, 179.5}, Point{0, -179.5}, half / 180},
+		"pole to pole":           {Point{90, 12}, Point{-90, 77}, half},
+		"antipodes":              {Point{30, 10}, Point{-30, -170}, half},
+		"one pole":               {Point{90, 0}, Point{90, 180}, 0},
+		"Hualien to its M 6.4":   {Point{23.98, 121.61}, Point{24.1737, 121.653}, 21.98},
+		"Michael's nearer fix":   {Point{30.4437, -85.0474}, Point{30.9, -85.1}, 50.99},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			require.InDelta(t, test.want, Distance(test.a, test.b), 0.005)
+			require.Equal(t, Distance(test.a, test.b), Distance(test.b, test.a))
+		})
+	}
+}
+
+func TestSegmentDistance(t *testing.T) {
+	t.Parallel()
+	quarter := math.Pi * EarthRadiusKM / 2
+	tests := map[string]struct {
+		p, a, b   Point
+		km, along float64
+	}{
+		"Michael over Blountstown": {Point{30.4437, -85.0474}, Point{30, -85.5}, Point{30.9, -85.1}, 22.94, 0.575},
+		"behind the start":         {Point{0, -2}, Point{0, 0}, Point{0, 10}, 2 * quarter / 90, 0},
+		"beyond the end":           {Point{0, 12}, Point{0, 0}, Point{0, 10}, 2 * quarter / 90, 1},
+		"on it, date line":         {Point{0, 180}, Point{0, 179}, Point{0, -179}, 0, 0.5},
+		"on it, over the pole":     {Point{90, 33}, Point{80, 20}, Point{80, -160}, 0, 0.5},
+		"pole of its circle":       {Point{90, 0}, Point{0, 0}, Point{0, 90}, quarter, 0},
+		"ends are one point":       {Point{1, 5}, Point{0, 5}, Point{0, 5}, quarter / 90, 0},
+		"ends are one, two names":  {Point{1, 180}, Point{0, 180}, Point{0, -180}, quarter / 90, 0},
+		"antipodal, on the way":    {Point{90, 0}, Point{0, 10}, Point{0, -170}, 0, 0.5},
+		"antipodal, off the way":   {Point{0, 100}, Point{0, 10}, Point{0, -170}, quarter, 0.5},
+		"antipodal poles":          {Point{0, 90}, Point{90, 0}, Point{-90, 0}, 0, 0.5},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			km, along := SegmentDistance(test.p, test.a, test.b)
+			require.InDelta(t, test.km, km, 0.005)
+			if test.km < quarter-1 { // a quarter away every share is as close
+				require.InDelta(t, test.along, along, 0.001)
+			}
+		})
+	}
+}
+
+func TestSegmentDistanceIsTheClosestOfManyPoints(t *testing.T) {
+	t.Parallel()
+	r := seeded(2)
+	for range 3000 {
+		a := anywhere(r)
+		b := near(r, a, []float64{0.00001, 0.1, 5, 170}[r.IntN(4)])
+		p := near(r, between(a, b, r.Float64()), []float64{0.01, 3, 180}[r.IntN(3)])
+		km, along := SegmentDistance(p, a, b)
+		length, sampled := Distance(a, b), math.Inf(1)
+		const steps = 200
+		for i := range steps + 1 {
+			sampled = math.Min(sampled, Distance(p, between(a, b, float64(i)/steps)))
+		}
+		require.LessOrEqual(t, km, sampled+1e-5, "%v to %v-%v", p, a, b)
+		require.GreaterOrEqual(t, km, sampled-length/steps-1e-5, "%v to %v-%v", p, a, b)
+		require.InDelta(t, km, Distance(p, between(a, b, along)), 1e-3, "%v to %v-%v", p, a, b)
+		back, other := SegmentDistance(p, b, a)
+		require.InDelta(t, km, back, 1e-6)
+		if length > 1 && math.Abs(along+other-1) > 1e-3 { // only where two points are equally close
+			require.InDelta(t, Distance(p, between(a, b, 1-other)), km, 1e-3)
+		}
+	}
+}
+
+func BenchmarkDistance(b *testing.B) {
+	for b.Loop() {
+		Distance(Point{23.98, 121.61}, Point{24.1737, 121.653})
+	}
+}
+
+func BenchmarkSegmentDistance(b *testing.B) {
+	for b.Loop() {
+		SegmentDistance(Point{30.4437, -85.0474}, Point{30, -85.5}, Point{30.9, -85.1})
+	}
+}

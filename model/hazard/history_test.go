@@ -1,0 +1,104 @@
+package hazard
+
+import (
+	"testing"
+	"time"
+
+	"github.com/shopspring/decimal"
+	"github.com/stretchr/testify/require"
+)
+
+func TestNewHistory(t *testing.T) {
+	t.Parallel()
+	day := func(n int) time.Time { return time.Date(2001, 1, n, 0, 0, 0, 0, time.UTC) }
+	given := Records{
+		Quakes:   []Quake{{At: day(3), EventID: "c"}, {At: day(1), EventID: "a"}, {At: day(1), EventID: "b"}},
+		Stations: []Station{{Name: "Seattle"}, {Name: "New York"}},
+		RainData: Dataset{Name: "rain", FirstYear: 2001, LastYear: 2004, MinimumMagnitude: decimal.Zero},
+	}
+	h := NewHistory(given)
+	var order string
+	for _, quake := range h.Quakes() {
+		order += quake.EventID
+	}
+	require.Equal(t, "abc", order)
+	require.Equal(t, "c", given.Quakes[0].EventID, "the caller's slice is left alone")
+	require.Equal(t, []string{"New York", "Seattle"}, h.StationNames())
+	station, ok := h.Station("Seattle")
+	require.True(t, ok)
+	require.Equal(t, "Seattle", station.Name)
+	_, ok = h.Station("Atlantis")
+	require.False(t, ok)
+	require.Equal(t, 4, h.RainData().Years())
+	require.Empty(t, h.StormsNear(Point{}, 20000))
+}
+
+func TestQuakesNearHoldsEveryQuakeInTheCircle(t *testing.T) {
+	t.Parallel()
+	r, h := seeded(7), Shipped()
+	for range 40 {
+		center, radius := anywhere(r), []float64{50, 500, 5000}[r.IntN(3)]
+		candidates := make(map[string]bool)
+		for _, quake := range h.QuakesNear(center, radius) {
+			candidates[quake.EventID] = true
+		}
+		for _, quake := range h.Quakes() {
+			if Distance(center, quake.Where) <= radius {
+				require.True(t, candidates[quake.EventID])
+			}
+		}
+	}
+}
+
+func TestStormsNearHoldsEveryStormOverTheCircle(t *testing.T) {
+	t.Parallel()
+	r, h := seeded(8), Shipped()
+	for range 15 {
+		center, radius := near(r, Point{28, -75}, 30), []float64{20, 100, 800}[r.IntN(3)]
+		candidates := make(map[string]bool)
+		for _, storm := range h.StormsNear(center, radius) {
+			candidates[storm.ID] = true
+		}
+		for _, storm := range h.Storms() {
+			if touches(storm, center, radius) {
+				require.True(t, candidates[storm.ID], storm.ID)
+			}
+		}
+		require.Less(t, len(candidates), 1814)
+	}
+}
+
+func touches(storm Storm, center Point, radius float64) bool {
+	if len(storm.Fixes) == 1 {
+		return Distance(center, storm.Fixes[0].Where) <= radius
+	}
+	for i := 1; i < len(storm.Fixes); i++ {
+		if km, _ := SegmentDistance(center, storm.Fixes[i-1].Where, storm.Fixes[i].Where); km <= radius {
+			return true
+		}
+	}
+	return false
+}
+
+func BenchmarkQuakesNear(b *testing.B) {
+	h := Shipped()
+	for b.Loop() {
+		h.QuakesNear(Point{23.98, 121.61}, 50)
+	}
+}
+
+func BenchmarkStormsNear(b *testing.B) {
+	h := Shipped()
+	for b.Loop() {
+		h.StormsNear(Point{25.76, -80.19}, 100)
+	}
+}
+
+func BenchmarkLoadShipped(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := loadShipped(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
