@@ -1,0 +1,222 @@
+package devissuer
+
+import (
+	"crypto/rand"
+	_ "embed"
+	"html/template"
+	"maps"
+	"net"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+const (
+	codeLifetime = time.Minute
+	codeLimit    = 1000 // codes waiting at once; more is somebody filling memory
+)
+
+// request is a sign-in that may go on: client and address are known to be right.
+type request struct {
+	client    Client
+	redirect  string
+	state     string
+	nonce     string
+	challenge string
+	scope     string
+}
+
+// grant is what a code stands for.
+type grant struct {
+	request request
+	who     identity
+	scopes  []string
+	expires time.Time
+}
+
+//go:embed signin.html
+var signInText string
+
+var signInPage = template.Must(template.New("signin").Parse(signInText))
+
+// page is what the form shows: the users to choose from, or what is wrong.
+type page struct {
+	Client   string
+	Scopes   []string
+	Users    []User
+	Password bool // somebody has one
+	Failed   bool
+	Refused  string            // instead of the form
+	Hidden   map[string]string // the request's parameters, carried through the form
+}
+
+func (i *Issuer) showForm(w http.ResponseWriter, r *http.Request) {
+	asked, ok := i.readRequest(w, r, r.URL.Query())
+	if ok {
+		i.render(w, http.StatusOK, i.formPage(asked))
+	}
+}
+
+// signIn checks the form and sends the browser back with a code.
+func (i *Issuer) signIn(w http.ResponseWriter, r *http.Request) {
+	form, refused := readForm(r)
+	if refused != nil {
+		i.render(w, http.StatusBadRequest, page{Refused: refused.Description})
+		return
+	}
+	asked, ok := i.readRequest(w, r, form)
+	if !ok {
+		return
+	}
+	user, known := i.users[form.Get("user")]
+	if same := sameSecret(form.Get("password"), user.Password); !known || user.Password != "" && !same {
+		again := i.formPage(asked)
+		again.Failed = true
+		i.render(w, http.StatusUnauthorized, again)
+		return
+	}
+	allowed := append([]string{"openid"}, user.Scopes...)
+	scopes := slices.DeleteFunc(asked.scopes(), func(scope string) bool { return !slices.Contains(allowed, scope) })
+	who := identity{subject: user.Name, partner: user.Partner}
+	code, ok := i.keepCode(grant{request: asked, who: who, scopes: scopes})
+	if !ok {
+		i.sendBack(w, r, asked, url.Values{"error": {"temporarily_unavailable"}})
+		return
+	}
+	i.sendBack(w, r, asked, url.Values{"code": {code}})
+}
+
+// challengePattern is the form of an S256 challenge: SHA-256 in base64url.
+var challengePattern = regexp.MustCompile(`^[A-Za-z0-9_-]{43}$`)
+
+// readRequest answers by itself and returns false when the sign-in cannot go on.
+// While client or address are in doubt the browser is sent nowhere (RFC 6749
+// section 4.1.2.1); every later error goes back to the client.
+func (i *Issuer) readRequest(w http.ResponseWriter, r *http.Request, form url.Values) (request, bool) {
+	client, known := i.clients[form.Get("client_id")]
+	asked := request{
+		client: client, redirect: form.Get("redirect_uri"), state: form.Get("state"), nonce: form.Get("nonce"),
+		challenge: form.Get("code_challenge"), scope: form.Get("scope"),
+	}
+	if !known || !client.allowsRedirect(asked.redirect) {
+		i.render(w, http.StatusBadRequest, page{Refused: "The client is unknown, or the address to return to is not one of its own."})
+		return asked, false
+	}
+	code, description := "", ""
+	switch {
+	case form.Get("response_type") != "code":
+		code, description = "unsupported_response_type", "The response_type is code."
+	case form.Get("code_challenge_method") != "S256" || !challengePattern.MatchString(asked.challenge):
+		code, description = "invalid_request", "PKCE with S256 is required."
+	default:
+		if _, refused := narrow(asked.scope, append([]string{"openid"}, client.Scopes...)); refused != nil {
+			code, description = refused.Code, refused.Description
+		}
+	}
+	if code == "" {
+		return asked, true
+	}
+	i.sendBack(w, r, asked, url.Values{"error": {code}, "error_description": {description}})
+	return asked, false
+}
+
+// scopes is what was asked for, everything the client has when nothing was.
+func (r request) scopes() []string {
+	scopes, _ := narrow(r.scope, append([]string{"openid"}, r.client.Scopes...))
+	return slices.Clone(scopes)
+}
+
+// allowsRedirect compares exactly, but for the port of a public client's loopback
+// address, which the system chooses (RFC 8252 section 7.3).
+func (c Client) allowsRedirect(redirect string) bool {
+	if redirect == "" {
+		return false
+	}
+	return slices.ContainsFunc(c.RedirectURIs, func(registered string) bool {
+		return redirect == registered || c.Secret == "" && sameLoopback(redirect, registered)
+	})
+}
+
+func sameLoopback(redirect, registered string) bool {
+	a, errA := url.Parse(redirect)
+	b, errB := url.Parse(registered)
+	if errA != nil || errB != nil || a.Scheme != "http" || a.User != nil || !loopback(a.Hostname()) {
+		return false
+	}
+	a.Host, b.Host = a.Hostname(), b.Hostname()
+	return a.String() == b.String()
+}
+
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// sendBack redirects to the client. The issuer's name goes along (RFC 9207), so a
+// client of several issuers cannot be handed another's code.
+func (i *Issuer) sendBack(w http.ResponseWriter, r *http.Request, asked request, result url.Values) {
+	target, err := url.Parse(asked.redirect)
+	if err != nil {
+		i.render(w, http.StatusBadRequest, page{Refused: "The address to return to is not a URL."})
+		return
+	}
+	query := target.Query()
+	maps.Copy(query, result)
+	query.Set("iss", i.options.Issuer)
+	if asked.state != "" {
+		query.Set("state", asked.state)
+	}
+	target.RawQuery = query.Encode()
+	w.Header().Set("Cache-Control", "no-store")
+	http.Redirect(w, r, target.String(), http.StatusSeeOther)
+}
+
+func (i *Issuer) formPage(asked request) page {
+	return page{
+		Client: asked.client.ID, Scopes: asked.scopes(), Users: i.options.Users,
+		Password: slices.ContainsFunc(i.options.Users, func(user User) bool { return user.Password != "" }),
+		Hidden: map[string]string{
+			"client_id": asked.client.ID, "redirect_uri": asked.redirect, "response_type": "code", "scope": asked.scope,
+			"state": asked.state, "nonce": asked.nonce, "code_challenge": asked.challenge, "code_challenge_method": "S256",
+		},
+	}
+}
+
+func (i *Issuer) render(w http.ResponseWriter, status int, content page) {
+	header := w.Header()
+	header.Set("Content-Type", "text/html; charset=utf-8")
+	header.Set("Cache-Control", "no-store")
+	header.Set("Referrer-Policy", "no-referrer")
+	header.Set("X-Content-Type-Options", "nosniff")
+	// No form-action: browsers apply it to the redirect that follows the form.
+	header.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'")
+	w.WriteHeader(status)
+	_ = signInPage.Execute(w, content) // a reader that has gone needs no page
+}
+
+// keepCode remembers a grant under a new code of 128 random bits.
+func (i *Issuer) keepCode(granted grant) (string, bool) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	now := i.options.Now()
+	maps.DeleteFunc(i.codes, func(_ string, old grant) bool { return !now.Before(old.expires) })
+	if len(i.codes) >= codeLimit {
+		return "", false
+	}
+	granted.expires = now.Add(codeLifetime)
+	code := strings.ToLower(rand.Text())
+	i.codes[code] = granted
+	return code, true
+}
+
+// takeCode gives a grant out once.
+func (i *Issuer) takeCode(code string) (grant, bool) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	granted, known := i.codes[code]
+	delete(i.codes, code)
+	return granted, known && i.options.Now().Before(granted.expires)
+}
