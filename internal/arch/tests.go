@@ -1,0 +1,128 @@
+package arch
+
+import (
+	"fmt"
+	"go/ast"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// clockReaders are the places outside cmd that may read the machine's clock,
+// each with its reason. A folder stands for what is in it.
+var clockReaders = map[string]string{
+	"internal/auth":      "a token's time is judged by the clock of the server that reads it; tests hand in another",
+	"internal/devissuer": "development tokens are issued now",
+	"internal/devpg":     "waiting for a starting server has a deadline",
+	"model/modeltest":    "test support measures nothing but deadlines",
+}
+
+// clock keeps business time with the database and makes rules testable at any
+// instant.
+func clock(tree *Tree) (broken []string) {
+	used := map[string]bool{}
+	present := map[string]bool{}
+	for _, file := range tree.Files {
+		if file.Test || within(file.Dir(), "cmd") {
+			continue
+		}
+		reader := clockReader(file.Path)
+		present[reader] = true
+		for _, call := range file.calls(file.AST, "time", "Now", "Since", "Until") {
+			used[reader] = true
+			if reader == "" {
+				broken = append(broken, fmt.Sprintf("%s: time.%s: take the instant from the unit of work or as an argument; where the machine's clock is right, add the place and the reason to clockReaders in internal/arch", file.at(call), call.Sel.Name))
+			}
+		}
+	}
+	for _, reader := range slices.Sorted(maps.Keys(clockReaders)) {
+		if present[reader] && !used[reader] {
+			broken = append(broken, reader+" reads no clock any more: take it out of clockReaders in internal/arch")
+		}
+	}
+	return broken
+}
+
+func clockReader(path string) string {
+	for reader := range clockReaders {
+		if within(path, reader) {
+			return reader
+		}
+	}
+	return ""
+}
+
+func sleep(tree *Tree) (broken []string) {
+	for _, file := range tree.Files {
+		if !file.Test {
+			continue
+		}
+		for _, call := range file.calls(file.AST, "time", "Sleep") {
+			broken = append(broken, file.at(call)+": time.Sleep: wait for the thing itself (a channel, a row, a log line) or hand in a clock; a sleep is too short on a slow day and too long on every other")
+		}
+	}
+	return broken
+}
+
+func requireOnly(tree *Tree) (broken []string) {
+	const testify = "github.com/stretchr/testify/"
+	for _, file := range tree.Files {
+		for _, spec := range file.AST.Imports {
+			if part, found := strings.CutPrefix(imported(spec), testify); found && part != "require" {
+				broken = append(broken, fmt.Sprintf("%s: testify/%s: use require; a test that goes on after its first surprise reports noise, and the domain is not mocked", file.at(spec), part))
+			}
+		}
+	}
+	return broken
+}
+
+// serial are the tests that cannot run beside others, each with its reason.
+var serial = map[string]string{}
+
+func parallel(tree *Tree) (broken []string) {
+	for _, file := range tree.Files {
+		if !file.Test {
+			continue
+		}
+		for _, function := range file.functions() {
+			name := file.Dir() + "." + function.Name.Name
+			if !isTest(function) || methods(function, "Parallel", "Setenv", "Chdir") {
+				continue
+			}
+			if _, excepted := serial[name]; !excepted {
+				broken = append(broken, fmt.Sprintf("%s: %s does not call t.Parallel(): give it its own partner or database, or add it and the reason to serial in internal/arch", file.at(function), function.Name.Name))
+			}
+		}
+	}
+	return broken
+}
+
+func isTest(function *ast.FuncDecl) bool {
+	name, found := strings.CutPrefix(function.Name.Name, "Test")
+	return found && name != "Main" && function.Recv == nil && len(function.Type.Params.List) == 1
+}
+
+// methods tells whether a test calls one of the methods on its own t. Setenv and
+// Chdir change the whole process; the testing package itself refuses them in
+// parallel tests.
+func methods(function *ast.FuncDecl, names ...string) (found bool) {
+	own := ""
+	if params := function.Type.Params.List[0].Names; len(params) > 0 {
+		own = params[0].Name
+	}
+	for _, statement := range function.Body.List {
+		expression, ok := statement.(*ast.ExprStmt)
+		if !ok {
+			continue
+		}
+		call, ok := expression.X.(*ast.CallExpr)
+		if !ok {
+			continue
+		}
+		if selector, ok := call.Fun.(*ast.SelectorExpr); ok && slices.Contains(names, selector.Sel.Name) {
+			receiver, ok := selector.X.(*ast.Ident)
+			found = found || ok && receiver.Name == own
+		}
+	}
+	return found
+}

@@ -1,0 +1,186 @@
+package arch
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"path"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+func packageComments(tree *Tree) (broken []string) {
+	documented := map[string]bool{}
+	var dirs []string
+	for _, file := range tree.Files {
+		if file.Test {
+			continue
+		}
+		if _, seen := documented[file.Dir()]; !seen {
+			dirs = append(dirs, file.Dir())
+		}
+		documented[file.Dir()] = documented[file.Dir()] || file.AST.Doc.Text() != ""
+	}
+	for _, dir := range dirs {
+		if !documented[dir] {
+			broken = append(broken, dir+" has no package comment: say first what the package guarantees, then why")
+		}
+	}
+	return broken
+}
+
+func documented(tree *Tree) (broken []string) {
+	for _, file := range tree.Files {
+		if file.Test {
+			continue
+		}
+		for _, name := range bareNames(file) {
+			broken = append(broken, fmt.Sprintf("%s: %s is exported and has no comment: say first what it guarantees; units, errors and sources too", file.at(name), name.Name))
+		}
+	}
+	return broken
+}
+
+// bareNames lists the exported names of a file that have no comment.
+func bareNames(file *File) (bare []*ast.Ident) {
+	for _, decl := range file.AST.Decls {
+		switch d := decl.(type) {
+		case *ast.FuncDecl:
+			if d.Name.IsExported() && ofExported(d) && d.Doc.Text() == "" {
+				bare = append(bare, d.Name)
+			}
+		case *ast.GenDecl:
+			// One comment may speak for a whole group of constants or variables, but
+			// each type deserves its own.
+			if d.Tok == token.IMPORT || d.Doc.Text() != "" && (d.Tok != token.TYPE || len(d.Specs) == 1) {
+				continue
+			}
+			for _, spec := range d.Specs {
+				bare = append(bare, bareSpec(spec)...)
+			}
+		}
+	}
+	return bare
+}
+
+func bareSpec(spec ast.Spec) (bare []*ast.Ident) {
+	var names []*ast.Ident
+	switch s := spec.(type) {
+	case *ast.TypeSpec:
+		if s.Doc.Text() == "" && s.Comment.Text() == "" {
+			names = []*ast.Ident{s.Name}
+		}
+	case *ast.ValueSpec:
+		if s.Doc.Text() == "" && s.Comment.Text() == "" {
+			names = s.Names
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(names), func(name *ast.Ident) bool { return !name.IsExported() })
+}
+
+// ofExported tells whether a function has no receiver or an exported one; the
+// methods of private types are seen by nobody.
+func ofExported(function *ast.FuncDecl) bool {
+	if function.Recv == nil {
+		return true
+	}
+	base := function.Recv.List[0].Type
+	for {
+		switch t := base.(type) {
+		case *ast.StarExpr:
+			base = t.X
+		case *ast.IndexExpr:
+			base = t.X
+		case *ast.IndexListExpr:
+			base = t.X
+		case *ast.Ident:
+			return t.IsExported()
+		default:
+			return true
+		}
+	}
+}
+
+// The longest file and function, in lines. Tests are longer because their
+// tables are.
+const (
+	fileLines, functionLines         = 300, 60
+	testFileLines, testFunctionLines = 500, 80
+)
+
+func lengths(tree *Tree) (broken []string) {
+	for _, file := range tree.Files {
+		whole, each := fileLines, functionLines
+		if file.Test {
+			whole, each = testFileLines, testFunctionLines
+		}
+		if file.Lines > whole {
+			broken = append(broken, fmt.Sprintf("%s has %d lines, more than %d: it holds more than one noun, give the second its own file", file.Path, file.Lines, whole))
+		}
+		for _, function := range file.functions() {
+			if lines := file.span(function); lines > each {
+				broken = append(broken, fmt.Sprintf("%s: %s has %d lines, more than %d: give its steps names", file.at(function), function.Name.Name, lines, each))
+			}
+		}
+	}
+	return broken
+}
+
+// emptyWords say nothing about what a thing is for.
+var emptyWords = []string{"util", "utils", "common", "helper", "helpers", "manager", "managers", "impl", "misc"}
+
+func names(tree *Tree) (broken []string) {
+	const advice = "name what it guarantees instead"
+	seen := map[string]bool{}
+	for _, file := range tree.Files {
+		if word := emptyWord(path.Base(file.Dir())); word != "" && !seen[file.Dir()] {
+			seen[file.Dir()] = true
+			broken = append(broken, fmt.Sprintf("%s is called %s: %s", file.Dir(), word, advice))
+		}
+		if word := emptyWord(strings.TrimSuffix(path.Base(file.Path), ".go")); word != "" {
+			broken = append(broken, fmt.Sprintf("%s is called %s: %s", file.Path, word, advice))
+		}
+		for _, name := range declared(file) {
+			if word := emptyWord(name.Name); word != "" {
+				broken = append(broken, fmt.Sprintf("%s: %s is called %s: %s", file.at(name), name.Name, word, advice))
+			}
+		}
+	}
+	return broken
+}
+
+// declared lists the names a file declares at its top level.
+func declared(file *File) (all []*ast.Ident) {
+	for _, decl := range file.AST.Decls {
+		switch d := decl.(type) {
+		case *ast.FuncDecl:
+			all = append(all, d.Name)
+		case *ast.GenDecl:
+			for _, spec := range d.Specs {
+				switch s := spec.(type) {
+				case *ast.TypeSpec:
+					all = append(all, s.Name)
+				case *ast.ValueSpec:
+					all = append(all, s.Names...)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// emptyWord finds one of emptyWords among the words of a name, whether they are
+// joined by capitals or by underscores.
+func emptyWord(name string) string {
+	start := 0
+	for i, r := range name + "_" {
+		if i > start && (unicode.IsUpper(r) || r == '_' || r == '-' || r == '.') {
+			if word := strings.ToLower(strings.Trim(name[start:i], "_-.")); slices.Contains(emptyWords, word) {
+				return word
+			}
+			start = i
+		}
+	}
+	return ""
+}
