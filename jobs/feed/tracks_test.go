@@ -17,7 +17,7 @@ import (
 )
 
 // shipped opens a real file that the price history is made of.
-func shipped(t testing.TB, name string) io.Reader {
+func shipped(t *testing.T, name string) io.Reader {
 	t.Helper()
 	file, err := os.Open("../../model/hazard/data/" + name + ".gz")
 	require.NoError(t, err)
@@ -85,6 +85,7 @@ func TestGHCNFile(t *testing.T) {
 // Whatever a source sends, parsing ends without panic, every observation is
 // complete, and every error has a line.
 func fuzz(f *testing.F, source string) {
+	f.Helper()
 	f.Fuzz(func(t *testing.T, text string) {
 		batch, err := feed.Parse(source, strings.NewReader(text))
 		if err != nil {

@@ -187,6 +187,7 @@ type broken struct{}
 var errAway = errors.New("storage is away")
 
 func (broken) Record(context.Context, rail.Entry) (rail.Entry, error) { return rail.Entry{}, errAway }
+
 func (broken) Find(context.Context, string) (rail.Entry, bool, error) {
 	return rail.Entry{}, false, errAway
 }
