@@ -68,8 +68,8 @@ func (c Cover) validateTrigger() error {
 		return errors.New("maximum_gap_hours is below 0")
 	case t.Kind == hazard.StationDay && t.Days < 1:
 		return errors.New("a rain window has at least one day")
-	case len(c.Payout.Rings) > 0 && t.Kind != hazard.StormFix:
-		return fmt.Errorf("rings are for %s", hazard.StormFix)
+	case len(c.Payout.Rings) > 0 && !circle:
+		return errors.New("only a circle has rings")
 	default:
 		return nil
 	}

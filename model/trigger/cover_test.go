@@ -1,0 +1,104 @@
+package trigger
+
+import (
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"parapet/model/hazard"
+	"parapet/model/money"
+)
+
+// dec is the decimal of a literal.
+func dec(text string) decimal.Decimal { return decimal.RequireFromString(text) }
+
+func ptr[T any](value T) *T { return &value }
+
+func date(year int, month time.Month, day int) time.Time {
+	return time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
+}
+
+// rungs reads "6.0:0.25 6.5:0.5" style pairs.
+func rungs(pairs ...string) []Rung {
+	var steps []Rung
+	for i := 0; i < len(pairs); i += 2 {
+		steps = append(steps, Rung{Threshold: dec(pairs[i]), Factor: dec(pairs[i+1])})
+	}
+	return steps
+}
+
+// year is a period that most tests are in.
+var year = Period{From: date(2018, 1, 1), To: date(2019, 1, 1)}
+
+func quakeCover() Cover {
+	return Cover{
+		Limit: money.New(100_000_00, "USD"), Term: "P365D", ReportingWindow: "P30D",
+		Place: Place{Kind: Circle, Latitude: 23.98, Longitude: 121.61, RadiusKM: 50},
+		Trigger: Trigger{
+			Kind: hazard.Earthquake, Index: "magnitude", Unit: "mw", Direction: AtLeast,
+			DecidesOn: Final, MaximumDepthKM: ptr(dec("70")),
+		},
+		Payout: Payout{Shape: Step, Steps: rungs("6.0", "0.25", "6.5", "0.5", "7.0", "1")},
+	}
+}
+
+func stormCover() Cover {
+	return Cover{
+		Limit: money.New(3_800_000_00, "USD"), Term: "P1Y",
+		Place: Place{Kind: Circle, Latitude: 30.4437, Longitude: -85.0474, RadiusKM: 40},
+		Trigger: Trigger{
+			Kind: hazard.StormFix, Index: "sustained_wind", Unit: "kn", Direction: AtLeast,
+			DecidesOn: Final, Wind: LargerOfEnds, MaximumGapHours: 6,
+		},
+		Payout: Payout{Shape: Step, Steps: rungs("64", "0.2", "96", "0.5", "113", "1")},
+	}
+}
+
+func rainCover(direction Direction, days int, payout Payout) Cover {
+	return Cover{
+		Limit: money.New(10_000_00, "USD"), Term: "P1Y",
+		Place: Place{Kind: AtStation, Station: "Seattle"},
+		Trigger: Trigger{
+			Kind: hazard.StationDay, Index: "precipitation_sum", Unit: "mm",
+			Direction: direction, DecidesOn: Final, Days: days,
+		},
+		Payout: payout,
+	}
+}
+
+// hualien is the real M 6.4 of 2018-02-06, us1000chhc.
+func hualien() hazard.Quake {
+	return hazard.Quake{
+		At: time.Date(2018, 2, 6, 15, 50, 43, 0, time.UTC), Where: hazard.Point{Latitude: 24.1737, Longitude: 121.653},
+		Magnitude: dec("6.4"), DepthKM: ptr(dec("10.64")), EventID: "us1000chhc",
+	}
+}
+
+// michael is two fixes of the hurricane's landfall on 2018-10-10, NHC
+// advisories: 155 and 125 mph.
+func michael() hazard.Storm {
+	at := func(hour int) time.Time { return time.Date(2018, 10, 10, hour, 0, 0, 0, time.UTC) }
+	return hazard.Storm{ID: "AL142018", Name: "MICHAEL", Fixes: []hazard.Fix{
+		{At: at(18), Where: hazard.Point{Latitude: 30.0, Longitude: -85.5}, WindKN: ptr(dec("135"))},
+		{At: at(21), Where: hazard.Point{Latitude: 30.9, Longitude: -85.1}, WindKN: ptr(dec("109"))},
+	}}
+}
+
+func judgeQuake(c Cover, q hazard.Quake) Determination {
+	return Evaluate(c, year, year.From, Occurrence{Quake: &q})
+}
+
+func judgeStorm(c Cover, s hazard.Storm) Determination {
+	return Evaluate(c, year, year.From, Occurrence{Storm: &s})
+}
+
+// rain is consecutive days from a date; "-" leaves one out.
+func rain(from time.Time, millimetres ...string) []hazard.Day {
+	var days []hazard.Day
+	for i, mm := range millimetres {
+		if mm != "-" {
+			days = append(days, hazard.Day{Date: from.AddDate(0, 0, i), PrecipitationMM: dec(mm)})
+		}
+	}
+	return days
+}

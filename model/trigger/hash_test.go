@@ -1,0 +1,77 @@
+package trigger
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"math"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+	"github.com/stretchr/testify/require"
+
+	"parapet/model/money"
+)
+
+func TestHashIsOfCanonicalJSON(t *testing.T) {
+	t.Parallel()
+	cover := rainCover(AtMost, 30, drought)
+	cover.WaitingPeriod, cover.ReportingWindow = "P0D", "P30D"
+	const canonical = `{"limit":{"amount":1000000,"currency":"USD"},` +
+		`"payout":{"attach":"30","exhaust":"0","shape":"linear"},` +
+		`"place":{"kind":"station","station":"Seattle"},"reporting_window":"P30D","starts_at":null,"term":"P1Y",` +
+		`"trigger":{"days":30,"decides_on":"final","direction":"at_most","index":"precipitation_sum",` +
+		`"kind":"station_day","strict":false,"unit":"mm"},"waiting_period":"P0D"}`
+	require.Equal(t, hexOf(canonical), cover.Hash())
+	require.Equal(t, hexOf(`{"cover":`+canonical+`,"product":"rain-deficit","product_version":3}`),
+		TermsHash("rain-deficit", 3, cover))
+}
+
+func hexOf(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+func TestHashTellsTermsApart(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{quakeCover().Hash(): true}
+	for name, change := range map[string]func(*Cover){
+		"limit":     func(c *Cover) { c.Limit = money.New(1, "USD") },
+		"start":     func(c *Cover) { c.StartsAt = ptr(date(2024, 1, 1)) },
+		"radius":    func(c *Cover) { c.Place.RadiusKM = 50.5 },
+		"strict":    func(c *Cover) { c.Trigger.Strict = true },
+		"threshold": func(c *Cover) { c.Payout.Steps[0].Threshold = dec("6.1") },
+	} {
+		cover := quakeCover()
+		change(&cover)
+		require.False(t, seen[cover.Hash()], name)
+		seen[cover.Hash()] = true
+	}
+	require.NotEqual(t, TermsHash("a", 1, quakeCover()), TermsHash("a", 2, quakeCover()))
+}
+
+// What is stored must come back as what was hashed: zeros included.
+func TestCoverSurvivesJSON(t *testing.T) {
+	t.Parallel()
+	equator := quakeCover()
+	equator.Place.Latitude, equator.Place.Longitude = 0, 0
+	equator.Trigger.MaximumDepthKM = ptr(dec("0"))
+	for _, cover := range []Cover{equator, stormCover(), rainCover(AtMost, 30, drought), rainCover(AtLeast, 3, tick)} {
+		text, err := json.Marshal(cover)
+		require.NoError(t, err)
+		var back Cover
+		require.NoError(t, json.Unmarshal(text, &back, json.RejectUnknownMembers(true)))
+		require.Equal(t, cover.Hash(), back.Hash())
+		require.NoError(t, back.Validate())
+	}
+	text, err := json.Marshal(equator.Place)
+	require.NoError(t, err)
+	require.JSONEq(t, `{"kind":"circle","latitude":0,"longitude":0,"radius_km":50}`, string(text))
+}
+
+func TestHashPanicsWithoutJSON(t *testing.T) {
+	t.Parallel()
+	cover := quakeCover()
+	cover.Place.Latitude = math.NaN()
+	require.Error(t, cover.Validate())
+	require.Panics(t, func() { cover.Hash() })
+}

@@ -1,0 +1,114 @@
+package trigger
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func ring(share string, pairs ...string) Ring {
+	return Ring{RadiusShare: dec(share), Steps: rungs(pairs...)}
+}
+
+func TestPayoutValidate(t *testing.T) {
+	t.Parallel()
+	one := ptr(dec("1"))
+	tests := []struct {
+		name      string
+		payout    Payout
+		direction Direction
+		want      string
+	}{
+		{"rings", Payout{Shape: Step, Rings: []Ring{ring("0.5", "64", "1"), ring("1", "64", "0.5")}}, AtLeast, ""},
+		{"no direction", lump, "", `direction "" is neither`},
+		{"no shape", Payout{}, AtLeast, `shape "" is none of`},
+		{"lump without threshold", Payout{Shape: Lump}, AtLeast, "shape lump needs threshold"},
+		{"lump with steps", Payout{Shape: Lump, Threshold: one, Steps: rungs("1", "1")}, AtLeast, "has no use for steps"},
+		{"step without steps", Payout{Shape: Step}, AtLeast, "shape step needs steps"},
+		{"steps and rings", Payout{Shape: Step, Steps: rungs("1", "1"), Rings: []Ring{ring("1", "1", "1")}}, AtLeast, "no use for steps here"},
+		{"equal thresholds", Payout{Shape: Step, Steps: rungs("1", "0.5", "1.0", "1")}, AtLeast, "threshold 1.0 is not beyond"},
+		{"excess descends", Payout{Shape: Step, Steps: rungs("2", "0.5", "1", "1")}, AtLeast, "threshold 1 is not beyond the one before it, 2"},
+		{"deficit ascends", Payout{Shape: Step, Steps: rungs("1", "0.5", "2", "1")}, AtMost, "threshold 2 is not beyond"},
+		{"factor of nothing", Payout{Shape: Step, Steps: rungs("1", "0")}, AtLeast, "factor 0 is not above 0"},
+		{"factor above all", Payout{Shape: Step, Steps: rungs("1", "1.01")}, AtLeast, "factor 1.01 is not above 0 and at most 1"},
+		{"factor falls", Payout{Shape: Step, Steps: rungs("1", "0.5", "2", "0.4")}, AtLeast, "factor 0.4 is below that of a milder"},
+		{"ring without steps", Payout{Shape: Step, Rings: []Ring{ring("1")}}, AtLeast, "a ring needs steps"},
+		{"ring of nothing", Payout{Shape: Step, Rings: []Ring{ring("0", "1", "1"), ring("1", "1", "1")}}, AtLeast, "radius_share 0 is not above 0"},
+		{"rings inside out", Payout{Shape: Step, Rings: []Ring{ring("1", "1", "1"), ring("0.5", "1", "1")}}, AtLeast, "radius_share 0.5 does not ascend"},
+		{"rings end early", Payout{Shape: Step, Rings: []Ring{ring("0.9", "1", "1")}}, AtLeast, "the outermost radius_share is 0.9, not 1"},
+		{"rings of a deficit", Payout{Shape: Step, Rings: []Ring{ring("1", "1", "1")}}, AtMost, "rings are for direction at_least"},
+		{"linear without room", Payout{Shape: Linear, Attach: one, Exhaust: one}, AtLeast, "exhaust 1 is not beyond attach 1"},
+		{"linear the wrong way", linear, AtMost, "exhaust 250 is not beyond attach 100"},
+		{"linear without exhaust", Payout{Shape: Linear, Attach: one}, AtLeast, "shape linear needs exhaust"},
+		{"tick of no size", Payout{Shape: Tick, Attach: one, TickSize: ptr(dec("0")), TickShare: one}, AtLeast, "tick_size 0 is not above 0"},
+		{"tick above all", Payout{Shape: Tick, Attach: one, TickSize: one, TickShare: ptr(dec("2"))}, AtLeast, "tick_share 2 is not above 0"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			err := test.payout.Validate(test.direction)
+			if test.want == "" {
+				require.NoError(t, err)
+				return
+			}
+			require.ErrorContains(t, err, test.want)
+		})
+	}
+}
+
+func TestLowest(t *testing.T) {
+	t.Parallel()
+	rings := Payout{Shape: Step, Rings: []Ring{ring("0.5", "96", "1"), ring("1", "64", "0.2", "113", "0.6")}}
+	for name, test := range map[string]struct {
+		payout            Payout
+		threshold, factor string
+		linear            bool
+	}{
+		"lump":   {lump, "6.5", "1", false},
+		"step":   {steps, "6", "0.25", false},
+		"rings":  {rings, "64", "0.2", false},
+		"linear": {linear, "100", "0.5", true},
+		"tick":   {tick, "50", "0.3", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			factor, isLinear := test.payout.LowestFactor()
+			require.Equal(t, test.factor, factor.String())
+			require.Equal(t, test.linear, isLinear)
+			require.True(t, dec(test.threshold).Equal(test.payout.LowestThreshold()))
+		})
+	}
+}
+
+func TestCoverValidate(t *testing.T) {
+	t.Parallel()
+	for _, cover := range []Cover{quakeCover(), stormCover(), rainCover(AtMost, 30, drought)} {
+		require.NoError(t, cover.Validate())
+	}
+	tests := map[string]struct {
+		change func(*Cover)
+		want   string
+	}{
+		"no limit":           {func(c *Cover) { c.Limit.Amount = 0 }, "the limit is not above 0"},
+		"no term":            {func(c *Cover) { c.Term = "" }, `term: "" is not an ISO 8601 duration`},
+		"waiting":            {func(c *Cover) { c.WaitingPeriod = "3 days" }, "waiting_period"},
+		"reporting":          {func(c *Cover) { c.ReportingWindow = "P" }, "reporting_window"},
+		"latitude":           {func(c *Cover) { c.Place.Latitude = 90.1 }, "latitude 90.1"},
+		"longitude":          {func(c *Cover) { c.Place.Longitude = -181 }, "longitude -181"},
+		"radius":             {func(c *Cover) { c.Place.RadiusKM = 0 }, "radius 0 km"},
+		"place":              {func(c *Cover) { c.Place.Kind = "square" }, `place "square"`},
+		"station":            {func(c *Cover) { c.Place = Place{Kind: AtStation} }, "the place needs a station"},
+		"quake at a station": {func(c *Cover) { c.Place = Place{Kind: AtStation, Station: "x"} }, "cannot happen at a station"},
+		"kind":               {func(c *Cover) { c.Trigger.Kind = "flood" }, `trigger "flood"`},
+		"storm without rule": {func(c *Cover) { c.Trigger.Kind = "storm_fix" }, `wind ""`},
+		"payout of no use":   {func(c *Cover) { c.Payout = Payout{} }, `shape ""`},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cover := quakeCover()
+			test.change(&cover)
+			require.ErrorContains(t, cover.Validate(), test.want)
+		})
+	}
+}

@@ -1,0 +1,219 @@
+package trigger
+
+import (
+	"testing"
+	"time"
+
+	"github.com/shopspring/decimal"
+	"github.com/stretchr/testify/require"
+
+	"parapet/model/hazard"
+)
+
+func TestMichaelOverBlountstown(t *testing.T) {
+	t.Parallel()
+	d := judgeStorm(stormCover(), michael())
+	require.True(t, d.Met, "hit on the segment")
+	require.Equal(t, 22.94, *d.DistanceKM)
+	require.Equal(t, "135", d.Index.String(), "the larger of both ends")
+	require.True(t, d.Threshold.Equal(dec("113")))
+	require.Equal(t, int64(3_800_000_00), d.Amount)
+	require.Equal(t, time.Date(2018, 10, 10, 19, 43, 0, 0, time.UTC), d.OccurredAt.Truncate(time.Minute))
+	require.Equal(t, d.OccurredAt.Truncate(time.Microsecond), d.OccurredAt)
+
+	fixesOnly := stormCover()
+	fixesOnly.Trigger.MaximumGapHours = 2
+	d = judgeStorm(fixesOnly, michael())
+	require.False(t, d.Met, "missed on fixes alone")
+	require.Equal(t, OutsidePlace, d.Reason)
+	require.Equal(t, 50.99, *d.DistanceKM)
+	require.Nil(t, d.Index)
+
+	fixesOnly.Place.RadiusKM = 51
+	d = judgeStorm(fixesOnly, michael())
+	require.True(t, d.Met)
+	require.Equal(t, "109", d.Index.String())
+	require.Equal(t, "0.5", d.Factor.String())
+}
+
+func TestInterpolatedWind(t *testing.T) {
+	t.Parallel()
+	cover := stormCover()
+	cover.Trigger.Wind = Interpolated
+	d := judgeStorm(cover, michael())
+	require.Equal(t, "120.047", d.Index.String()) // 135 − 0.5751 × 26
+	require.Equal(t, "1", d.Factor.String())
+}
+
+func TestSegmentWind(t *testing.T) {
+	t.Parallel()
+	w := func(kn string) *decimal.Decimal { return ptr(dec(kn)) }
+	tests := map[string]struct {
+		rule  WindRule
+		a, b  *decimal.Decimal
+		along float64
+		want  string // empty: none
+	}{
+		"larger first":          {LargerOfEnds, w("90"), w("80"), 1, "90"},
+		"larger second":         {LargerOfEnds, w("80"), w("90"), 0, "90"},
+		"larger of one, first":  {LargerOfEnds, w("80"), nil, 0.5, "80"},
+		"larger of one, second": {LargerOfEnds, nil, w("80"), 0.5, "80"},
+		"larger of none":        {LargerOfEnds, nil, nil, 0.5, ""},
+		"at the start":          {Interpolated, w("80"), w("90"), 0, "80"},
+		"at the end":            {Interpolated, w("80"), w("90"), 1, "90"},
+		"falling":               {Interpolated, w("90"), w("80"), 0.25, "87.5"},
+		"three decimals":        {Interpolated, w("80"), w("90"), 1.0 / 3, "83.333"},
+		"one end unknown":       {Interpolated, w("80"), nil, 0, ""},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			wind, ok := segmentWind(test.rule, test.a, test.b, test.along)
+			require.Equal(t, test.want != "", ok)
+			if ok {
+				require.Equal(t, test.want, wind.String())
+			}
+		})
+	}
+}
+
+// track is fixes six hours apart along the parallel of Blountstown, west to
+// east, at degrees from its meridian and with winds; "" is unknown.
+func track(from time.Time, degrees []float64, winds ...string) hazard.Storm {
+	var storm hazard.Storm
+	for i, east := range degrees {
+		fix := hazard.Fix{
+			At:    from.Add(time.Duration(i) * 6 * time.Hour),
+			Where: hazard.Point{Latitude: 30.4437, Longitude: -85.0474 + east},
+		}
+		if winds[i] != "" {
+			fix.WindKN = ptr(dec(winds[i]))
+		}
+		storm.Fixes = append(storm.Fixes, fix)
+	}
+	return storm
+}
+
+func TestRings(t *testing.T) {
+	t.Parallel()
+	cover := stormCover() // a degree of longitude is 96 km here
+	cover.Place.RadiusKM = 100
+	cover.Payout = Payout{Shape: Step, Rings: []Ring{
+		ring("0.25", "64", "0.5", "96", "1"),
+		ring("0.5", "83", "0.5"),
+		ring("1", "113", "0.4"),
+	}}
+	tests := map[string]struct {
+		east                   float64
+		wind                   string
+		factor, radius, missed string
+	}{
+		"the middle pays best":      {0.1, "100", "1", "25", "0"},
+		"the middle pays earliest":  {0.1, "70", "0.5", "25", "0"},
+		"the middle misses":         {0.1, "60", "0", "25", "4"},
+		"the second":                {0.4, "90", "0.5", "50", "0"},
+		"the second before the rim": {0.4, "120", "0.5", "50", "0"},
+		"the second misses":         {0.4, "80", "0", "50", "3"},
+		"the rim":                   {0.9, "120", "0.4", "100", "0"},
+		"the rim misses":            {0.9, "100", "0", "100", "13"},
+		"outside":                   {1.1, "150", "0", "100", "0"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := judgeStorm(cover, track(date(2018, 9, 1), []float64{test.east}, test.wind))
+			require.Equal(t, test.factor, d.Factor.String())
+			require.Equal(t, test.factor != "0", d.Met)
+			require.InDelta(t, dec(test.radius).InexactFloat64(), *d.RadiusKM, 0)
+			require.Equal(t, test.missed, d.Missed.String())
+		})
+	}
+}
+
+func TestStormDecidesOnItsBestMoment(t *testing.T) {
+	t.Parallel()
+	start := date(2018, 9, 1)
+	hour := func(n int) time.Time { return start.Add(time.Duration(n) * time.Hour) }
+	fixes := stormCover()
+	fixes.Trigger.MaximumGapHours = 0
+	tests := map[string]struct {
+		winds  []string
+		period Period
+		from   time.Time
+		at     time.Time
+		index  string
+		reason Reason
+	}{
+		"highest factor":              {[]string{"70", "100", "80"}, year, year.From, hour(6), "100", ThresholdMet},
+		"then highest index":          {[]string{"70", "75", "72"}, year, year.From, hour(6), "75", ThresholdMet},
+		"then earliest":               {[]string{"60", "75", "75"}, year, year.From, hour(6), "75", ThresholdMet},
+		"unknown winds are skipped":   {[]string{"", "", "70"}, year, year.From, hour(12), "70", ThresholdMet},
+		"nearest miss":                {[]string{"50", "60", "55"}, year, year.From, hour(6), "60", ThresholdNotMet},
+		"cover ended before the peak": {[]string{"70", "100", "80"}, Period{year.From, hour(6)}, year.From, hour(0), "70", ThresholdMet},
+		"cover began after the peak":  {[]string{"70", "100", "80"}, Period{hour(7), year.To}, year.From, hour(12), "80", ThresholdMet},
+		"peak in the waiting period":  {[]string{"70", "100", "80"}, year, hour(7), hour(12), "80", ThresholdMet},
+		"weak after the waiting":      {[]string{"70", "100", "50"}, year, hour(7), hour(12), "50", ThresholdNotMet},
+		"all in the waiting period":   {[]string{"70", "100", "80"}, year, hour(13), hour(6), "100", WaitingPeriod},
+		"all before the cover":        {[]string{"70", "100", "80"}, Period{hour(13), year.To}, hour(13), hour(6), "100", OutsidePeriod},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			storm := track(start, []float64{-0.1, 0, 0.1}, test.winds...)
+			d := Evaluate(fixes, test.period, test.from, Occurrence{Storm: &storm})
+			require.Equal(t, test.reason, d.Reason)
+			require.Equal(t, test.at, d.OccurredAt)
+			require.Equal(t, test.index, d.Index.String())
+		})
+	}
+}
+
+// The moment of a segment is when it was closest, so a storm that passes half
+// an hour after the cover ends does not pay although its last fix was inside.
+func TestMomentOfASegmentLiesInThePeriod(t *testing.T) {
+	t.Parallel()
+	start := date(2018, 9, 1)
+	storm := track(start, []float64{-2, 2}, "100", "100")
+	noon := start.Add(3 * time.Hour)
+	for end, met := range map[time.Time]bool{noon.Add(time.Minute): true, noon.Add(-time.Minute): false} {
+		d := Evaluate(stormCover(), Period{year.From, end}, year.From, Occurrence{Storm: &storm})
+		require.Equal(t, met, d.Met)
+		require.WithinDuration(t, noon, d.OccurredAt, time.Second)
+	}
+}
+
+func TestGapLeavesSegmentsOut(t *testing.T) {
+	t.Parallel()
+	storm := track(date(2018, 9, 1), []float64{-2, 2}, "100", "100")
+	require.True(t, judgeStorm(stormCover(), storm).Met, "a gap of just the maximum")
+	storm.Fixes[1].At = storm.Fixes[1].At.Add(time.Second)
+	require.Equal(t, OutsidePlace, judgeStorm(stormCover(), storm).Reason)
+}
+
+func TestStormWithoutWindMeasuresNothing(t *testing.T) {
+	t.Parallel()
+	d := judgeStorm(stormCover(), track(date(2018, 9, 1), []float64{0, 0.1}, "", ""))
+	require.Equal(t, OutsidePlace, d.Reason)
+	require.Nil(t, d.Index)
+	require.Equal(t, 0.0, *d.DistanceKM)
+	require.Equal(t, OutsidePlace, judgeStorm(stormCover(), hazard.Storm{}).Reason)
+}
+
+// Two storms of one season, 40 % and then 80 % of a limit of 3.8 m: each is
+// determined on the whole limit, and the second is paid what is left of it.
+func TestTwoStormsExhaustTheLimit(t *testing.T) {
+	t.Parallel()
+	cover := stormCover()
+	cover.Payout = Payout{Shape: Step, Steps: rungs("64", "0.4", "96", "0.8")}
+	left := cover.Limit.Amount
+	var paid []int64
+	for i, wind := range []string{"70", "100"} {
+		d := judgeStorm(cover, track(date(2018, time.Month(8+i), 1), []float64{0}, wind))
+		require.True(t, d.Met)
+		amount := min(d.Amount, left)
+		left -= amount
+		paid = append(paid, amount)
+	}
+	require.Equal(t, []int64{1_520_000_00, 2_280_000_00}, paid)
+	require.Zero(t, left)
+}
