@@ -1,0 +1,248 @@
+package pricing_test
+
+import (
+	"errors"
+	"fmt"
+	"math/big"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/stretchr/testify/require"
+
+	"parapet/model/hazard"
+	"parapet/model/pricing"
+	"parapet/model/product"
+)
+
+// asOf is the instant the tests' quotes are asked for at.
+var asOf = time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
+
+// answer is a quote as a stranger receives it: JSON, nothing else.
+type answer map[string]any
+
+// ask prices a context and returns the answer; nil when it is uninsurable.
+func ask(t *testing.T, key, context string) answer {
+	t.Helper()
+	for _, p := range product.Shipped() {
+		if p.Key() != key {
+			continue
+		}
+		quoted, err := p.Price([]byte(context), asOf, hazard.Shipped())
+		var uninsurable *pricing.Uninsurable
+		if errors.As(err, &uninsurable) {
+			require.True(t, uninsurable.RateOnLine.GreaterThan(uninsurable.Maximum))
+			return nil
+		}
+		require.NoError(t, err, context)
+		text, err := json.Marshal(map[string]any{
+			"cover": quoted.Cover, "price": quoted.Price, "basis": quoted.Basis, "history": quoted.History,
+		})
+		require.NoError(t, err)
+		var a answer
+		require.NoError(t, json.Unmarshal(text, &a))
+		return a
+	}
+	t.Fatalf("no product %s", key)
+	return nil
+}
+
+// at reads a member by its path; numbers and decimal strings become fractions.
+func (a answer) at(path string) any {
+	var value any = map[string]any(a)
+	for name := range strings.SplitSeq(path, ".") {
+		value = value.(map[string]any)[name]
+	}
+	return value
+}
+
+func (a answer) rat(path string) *big.Rat { return rat(a.at(path)) }
+
+func rat(value any) *big.Rat {
+	x, ok := new(big.Rat).SetString(fmt.Sprint(value))
+	if !ok {
+		x.SetFloat64(value.(float64))
+	}
+	return x
+}
+
+// losses are the events' payouts, and each year's loss.
+func (a answer) losses() (events, years []*big.Rat) {
+	limit := a.rat("cover.limit.amount")
+	byYear := map[string]*big.Rat{}
+	for _, past := range a.at("history").([]any) {
+		p := past.(map[string]any)
+		payout := rat(p["payout"].(map[string]any)["amount"])
+		events = append(events, payout)
+		year := p["occurred_at"].(string)[:4]
+		if byYear[year] == nil {
+			byYear[year] = new(big.Rat)
+		}
+		byYear[year].Add(byYear[year], payout)
+	}
+	for _, loss := range byYear {
+		if loss.Cmp(limit) > 0 {
+			loss = limit
+		}
+		years = append(years, loss)
+	}
+	return events, years
+}
+
+// severity is m, by the contract's words.
+func (a answer) severity(events []*big.Rat) *big.Rat {
+	sum := new(big.Rat)
+	for _, payout := range events {
+		sum.Add(sum, payout)
+	}
+	if len(events) > 0 {
+		return sum.Quo(sum, big.NewRat(int64(len(events)), 1))
+	}
+	lowest := big.NewRat(1, 2)
+	payout := a.at("cover.payout").(map[string]any)
+	tables := []any{payout}
+	if rings, ok := payout["rings"].([]any); ok {
+		tables = rings
+	}
+	if payout["shape"] == "step" {
+		lowest = big.NewRat(1, 1)
+		for _, table := range tables {
+			for _, rung := range table.(map[string]any)["steps"].([]any) {
+				if factor := rat(rung.(map[string]any)["factor"]); factor.Cmp(lowest) < 0 {
+					lowest = factor
+				}
+			}
+		}
+	}
+	return sum.Mul(lowest, a.rat("cover.limit.amount"))
+}
+
+func float(x *big.Rat) *big.Float { return new(big.Float).SetPrec(400).SetRat(x) }
+
+func halfUp(x *big.Float) int64 {
+	y, _ := new(big.Float).SetPrec(400).Add(x, big.NewFloat(0.5)).Int64()
+	return y
+}
+
+// lines computes the premium and its lines again, with nothing but the answer.
+func (a answer) lines() map[string]int64 {
+	events, years := a.losses()
+	m, n := a.severity(events), a.rat("basis.years")
+	sum, squares := new(big.Rat), new(big.Rat)
+	for _, loss := range years {
+		sum.Add(sum, loss)
+		squares.Add(squares, new(big.Rat).Mul(loss, loss))
+	}
+	half := big.NewRat(1, 2)
+	expected := sum.Quo(sum.Add(sum, new(big.Rat).Mul(m, half)), n)
+	variance := squares.Quo(squares.Add(squares, new(big.Rat).Mul(new(big.Rat).Mul(m, m), half)), n)
+	variance.Sub(variance, new(big.Rat).Mul(expected, expected))
+	if variance.Sign() < 0 {
+		variance.SetInt64(0)
+	}
+	s := new(big.Float).SetPrec(400).Sqrt(float(variance))
+	rootN := new(big.Float).SetPrec(400).Sqrt(float(n))
+	uncertainty := new(big.Float).Mul(float(a.rat("basis.uncertainty_factor")), s)
+	uncertainty.Quo(uncertainty, rootN)
+	risk := new(big.Float).Mul(float(a.rat("basis.risk_factor")), s)
+	technical := new(big.Float).Add(float(expected), uncertainty)
+	technical.Add(technical, risk)
+	net := new(big.Rat).Sub(big.NewRat(1, 1), a.rat("basis.expense_share"))
+	net.Sub(net, a.rat("basis.commission_share"))
+	premium := new(big.Float).Quo(technical, float(net))
+	lines := map[string]int64{
+		"expected_loss": halfUp(float(expected)), "uncertainty_load": halfUp(uncertainty), "risk_load": halfUp(risk),
+		"expense": halfUp(new(big.Float).Mul(premium, float(a.rat("basis.expense_share")))),
+	}
+	total := halfUp(premium)
+	lines["commission"] = total - lines["expected_loss"] - lines["uncertainty_load"] - lines["risk_load"] - lines["expense"]
+	if least := a.rat("basis.minimum_premium.amount").Num().Int64(); least > total {
+		lines["minimum_premium"] = least - total
+	}
+	return lines
+}
+
+// check compares the answer's price with the one computed again.
+func (a answer) check(t *testing.T, context string) {
+	t.Helper()
+	given, sum := map[string]int64{}, int64(0)
+	for _, line := range a.at("price.lines").([]any) {
+		l := line.(map[string]any)
+		amount := int64(l["amount"].(map[string]any)["amount"].(float64))
+		given[l["kind"].(string)] = amount
+		sum += amount
+	}
+	require.Equal(t, a.lines(), given, context)
+	require.Equal(t, float64(sum), a.at("price.premium.amount"), context)
+	for _, past := range a.at("history").([]any) {
+		p := past.(map[string]any)
+		payout := new(big.Rat).Mul(rat(p["factor"]), a.rat("cover.limit.amount"))
+		require.Equal(t, float64(halfUp(float(payout))), p["payout"].(map[string]any)["amount"], context)
+	}
+	require.Equal(t, float64(len(a.at("history").([]any))), a.at("basis.paying_events"))
+}
+
+// TestPremiumFromTheAnswerAlone is the promise of every price: whoever has the
+// JSON can compute it again, to the cent.
+func TestPremiumFromTheAnswerAlone(t *testing.T) {
+	t.Parallel()
+	for key, draw := range map[string]func(*rand.Rand) string{
+		"quake-circle": drawQuake, "cyclone-circle": drawCyclone, "rain-excess": drawExcess, "rain-deficit": drawDeficit,
+	} {
+		t.Run(key, func(t *testing.T) {
+			t.Parallel()
+			random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same quotes in every run
+			priced := 0
+			for range 150 {
+				context := draw(random)
+				if a := ask(t, key, context); a != nil {
+					a.check(t, context)
+					priced++
+				}
+			}
+			require.Greater(t, priced, 60)
+		})
+	}
+}
+
+func pick[T any](random *rand.Rand, from ...T) T { return from[random.IntN(len(from))] }
+
+// drawCommon is the part of a context that all products share.
+func drawCommon(random *rand.Rand) string {
+	bounds := map[string][2]int64{
+		"USD": {100_000, 1_000_000_000}, "EUR": {100_000, 1_000_000_000}, "GBP": {100_000, 1_000_000_000},
+		"JPY": {150_000, 1_500_000_000}, "KWD": {300_000, 3_000_000_000}, "TWD": {3_000_000, 30_000_000_000},
+	}
+	currency := pick(random, "USD", "EUR", "GBP", "JPY", "KWD", "TWD")
+	least, most := bounds[currency][0], bounds[currency][1]
+	return fmt.Sprintf(`"partner":"acme","limit":{"amount":%d,"currency":%q},"term":%q,"starts_at":%s`,
+		least+random.Int64N(most-least+1), currency, pick(random, "P365D", "P366D", "P1Y", "P6M", "P90D", "P30D", "P1D"),
+		pick(random, "null", `"2026-11-15T00:00:00Z"`, `"2026-07-01T08:30:00+08:00"`, `"2027-02-28T23:59:59Z"`))
+}
+
+func drawQuake(random *rand.Rand) string {
+	quakes := hazard.Shipped().Quakes()
+	at := quakes[random.IntN(len(quakes))].Where
+	return fmt.Sprintf(`{%s,"location":{"latitude":%f,"longitude":%f},"radius_km":%d%s}`,
+		drawCommon(random), at.Latitude, at.Longitude, 5+random.IntN(100), pick(random, "",
+			`,"steps":[{"threshold":"5.5","factor":"0.01"},{"threshold":"6.3","factor":"0.333"},{"threshold":"7.7","factor":"0.7777"}]`))
+}
+
+func drawCyclone(random *rand.Rand) string {
+	return fmt.Sprintf(`{%s,"location":{"latitude":%f,"longitude":%f},"radius_km":%d}`,
+		drawCommon(random), 10+35*random.Float64(), -97+40*random.Float64(), 5+random.IntN(200))
+}
+
+func drawExcess(random *rand.Rand) string {
+	attach := 60 + random.IntN(120)
+	return fmt.Sprintf(`{%s,"station":%q,"days":%d,"attach":"%d.%d","exhaust":"%d"}`, drawCommon(random),
+		pick(random, "Seattle", "New York"), 1+random.IntN(15), attach, random.IntN(10), attach+50+random.IntN(300))
+}
+
+func drawDeficit(random *rand.Rand) string {
+	attach := 1 + random.IntN(12)
+	return fmt.Sprintf(`{%s,"station":%q,"days":%d,"attach":"%d","exhaust":"0.%d"}`, drawCommon(random),
+		pick(random, "Seattle", "New York"), 25+random.IntN(60), attach, random.IntN(10))
+}
