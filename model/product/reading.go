@@ -1,0 +1,193 @@
+package product
+
+import (
+	"bytes"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/shopspring/decimal"
+)
+
+// reading is one value on its way through a schema.
+type reading struct {
+	root    string         // pointer prefix of every field: /context
+	full    jsontext.Value // as given, defaults filled in, unknown members kept
+	known   jsontext.Value // only what the schema names, every number in reach of a float64
+	ignored []string       // unknown members, nested ones with dots
+	fields  []Field
+}
+
+// read fills defaults, sets unknown members aside and collects everything that
+// is wrong. It goes no deeper than the schema does: what is unknown is kept
+// unread, however deep or large.
+func (s *schema) read(value jsontext.Value, root string) *reading {
+	r := &reading{root: root}
+	if len(bytes.TrimSpace(value)) == 0 {
+		r.fields = []Field{fieldAt(root, nil, CodeRequired, "is required")}
+		return r
+	}
+	if !value.IsValid() {
+		r.fields = []Field{fieldAt(root, nil, CodeType, "must be one JSON object without repeated names")}
+		return r
+	}
+	var err error
+	if r.full, r.known, err = r.fill(s.root, value, nil); err != nil {
+		r.fields = []Field{fieldAt(root, nil, CodeValue, "cannot be read")}
+		return r
+	}
+	instance, err := jsonschema.UnmarshalJSON(bytes.NewReader(r.known))
+	if err == nil {
+		err = s.compiled.Validate(instance)
+	}
+	if err != nil {
+		r.fields = append(r.fields, fieldsOf(err, root, s.why)...)
+	}
+	r.fields = onePerMember(r.fields)
+	slices.Sort(r.ignored)
+	return r
+}
+
+// fill is the value twice: as it is kept, and as it is judged.
+func (r *reading) fill(n *schemaNode, value jsontext.Value, path []string) (full, known jsontext.Value, err error) {
+	switch kind := value.Kind(); {
+	case kind == '{':
+		return r.fillObject(n, value, path)
+	case kind == '[':
+		return r.fillArray(n, value, path)
+	case kind == '0':
+		return value, tame(value), nil
+	case kind == '"':
+		r.boundDecimal(n, value, path)
+	}
+	return value, value, nil
+}
+
+func (r *reading) fillObject(n *schemaNode, value jsontext.Value, path []string) (full, known jsontext.Value, err error) {
+	members, err := membersOf(value)
+	if err != nil {
+		return nil, nil, err
+	}
+	var kept, judged object
+	given := make(map[string]bool, len(members))
+	for _, m := range members {
+		given[m.name] = true
+		child := n.Properties[m.name]
+		if child == nil {
+			kept.add(m.name, m.value)
+			if n.Properties != nil { // an object where something else belongs is one error, not many
+				r.ignored = append(r.ignored, strings.Join(append(slices.Clone(path), m.name), "."))
+			}
+			continue
+		}
+		if err := r.fillMember(child, m, path, &kept, &judged); err != nil {
+			return nil, nil, err
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(n.Properties)) {
+		if child := n.Properties[name]; !given[name] && child.Default != nil {
+			if err := r.fillMember(child, member{name, child.Default}, path, &kept, &judged); err != nil {
+				return nil, nil, err
+			}
+		}
+	}
+	return kept.value(), judged.value(), nil
+}
+
+func (r *reading) fillMember(n *schemaNode, m member, path []string, kept, judged *object) error {
+	full, known, err := r.fill(n, m.value, append(slices.Clone(path), m.name))
+	kept.add(m.name, full)
+	judged.add(m.name, known)
+	return err
+}
+
+func (r *reading) fillArray(n *schemaNode, value jsontext.Value, path []string) (full, known jsontext.Value, err error) {
+	if n.Items == nil {
+		return value, jsontext.Value("[]"), nil
+	}
+	var items, kept, judged []jsontext.Value
+	if err := json.Unmarshal(value, &items); err != nil {
+		return nil, nil, err
+	}
+	for i, item := range items {
+		full, known, err := r.fill(n.Items, item, append(slices.Clone(path), strconv.Itoa(i)))
+		if err != nil {
+			return nil, nil, err
+		}
+		kept, judged = append(kept, full), append(judged, known)
+	}
+	if full, err = json.Marshal(kept); err != nil {
+		return nil, nil, err
+	}
+	known, err = json.Marshal(judged)
+	return full, known, err
+}
+
+// boundDecimal holds a decimal string against x-minimum and x-maximum. Strings
+// that are no short plain decimal are left to the schema's pattern.
+func (r *reading) boundDecimal(n *schemaNode, value jsontext.Value, path []string) {
+	if n.XMinimum == nil && n.XMaximum == nil || len(value) > 34 || bytes.ContainsAny(value, "eE") {
+		return
+	}
+	var text string
+	if json.Unmarshal(value, &text) != nil {
+		return
+	}
+	x, err := decimal.NewFromString(text)
+	because := ""
+	if n.XBecause != "" {
+		because = ": " + n.XBecause
+	}
+	switch {
+	case err != nil:
+	case n.XMinimum != nil && x.LessThan(*n.XMinimum):
+		r.fields = append(r.fields, fieldAt(r.root, path, CodeMinimum, "must be at least %s%s", n.XMinimum, because))
+	case n.XMaximum != nil && x.GreaterThan(*n.XMaximum):
+		r.fields = append(r.fields, fieldAt(r.root, path, CodeMaximum, "must be at most %s%s", n.XMaximum, because))
+	}
+}
+
+// tame brings a number literal into the reach of a float64. The schema library
+// compares exact fractions, which a literal such as 1e999999999 cannot become;
+// every number of a schema has bounds, so a tamed one is refused all the same.
+func tame(value jsontext.Value) jsontext.Value {
+	x, err := strconv.ParseFloat(string(value), 64)
+	switch {
+	case math.IsInf(x, 0):
+		x = math.Copysign(math.MaxFloat64, x)
+	case err != nil:
+		x = 0
+	case len(value) <= 32 && (x == 0 || math.Abs(x) > 1e-300) && !bytes.ContainsAny(value, "eE"):
+		return value
+	}
+	return jsontext.Value(strconv.FormatFloat(x, 'f', -1, 64))
+}
+
+// faulty tells whether a member, or anything inside it, is wrong.
+func (r *reading) faulty(name string) bool {
+	pointer := r.root + "/" + name
+	return slices.ContainsFunc(r.fields, func(f Field) bool {
+		return f.Pointer == r.root || f.Pointer == pointer || strings.HasPrefix(f.Pointer, pointer+"/")
+	})
+}
+
+// sound is the known part without its faulty members: what further rules may
+// look at without finding the same fault again.
+func (r *reading) sound() (jsontext.Value, error) {
+	members, err := membersOf(r.known)
+	if err != nil {
+		return nil, err
+	}
+	var out object
+	for _, m := range members {
+		if !r.faulty(m.name) {
+			out.add(m.name, m.value)
+		}
+	}
+	return out.value(), nil
+}
