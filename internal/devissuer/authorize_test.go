@@ -1,0 +1,147 @@
+package devissuer_test
+
+import (
+	"io"
+	"net/http"
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/internal/devissuer"
+)
+
+// browser does not follow the redirect back to the client.
+var browser = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+
+func request(change url.Values) url.Values {
+	form := url.Values{
+		"client_id": {"console"}, "redirect_uri": {"http://127.0.0.1:49152/callback"}, "response_type": {"code"},
+		"scope": {"openid quotes:read operator"}, "state": {"st&te"}, "nonce": {"n-1"},
+		"code_challenge": {challenge()}, "code_challenge_method": {"S256"}, "user": {"ana"},
+	}
+	for key, values := range change {
+		form[key] = values
+	}
+	return form
+}
+
+// signIn posts the form; back is where the browser was sent, nil when nowhere.
+func (s *stand) signIn(t *testing.T, form url.Values) (status int, back url.Values) {
+	t.Helper()
+	response, err := browser.PostForm(s.address+"/authorize", form)
+	require.NoError(t, err)
+	defer response.Body.Close()
+	if location, err := response.Location(); err == nil {
+		back = location.Query()
+	}
+	return response.StatusCode, back
+}
+
+func redemption(code string) url.Values {
+	return url.Values{
+		"grant_type": {"authorization_code"}, "client_id": {"console"}, "code": {code},
+		"redirect_uri": {"http://127.0.0.1:49152/callback"}, "code_verifier": {verifier},
+	}
+}
+
+func TestSignIn(t *testing.T) {
+	t.Parallel()
+	s := newStand(t)
+	status, back := s.signIn(t, request(nil))
+	require.Equal(t, http.StatusSeeOther, status)
+	require.Equal(t, "st&te", back.Get("state"))
+	require.Equal(t, s.address, back.Get("iss"))
+
+	status, body := s.post(t, redemption(back.Get("code")))
+	require.Equal(t, 200, status, body)
+	require.Equal(t, "openid quotes:read", body["scope"], "what both the client and the user may")
+	access := s.claims(t, "api", body["access_token"].(string))
+	require.Equal(t, "ana", access["sub"])
+	require.Equal(t, "acme", access["partner"])
+	require.NotContains(t, access, "nonce")
+	receipt := s.claims(t, "console", body["id_token"].(string))
+	require.Equal(t, "n-1", receipt["nonce"])
+
+	status, body = s.post(t, redemption(back.Get("code")))
+	require.Equal(t, 400, status)
+	require.Equal(t, "invalid_grant", body["error"], "a code works once")
+}
+
+func TestCodeRefusals(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(s *stand, form url.Values){
+		"too late":         func(s *stand, _ url.Values) { s.at = s.at.Add(time.Minute) },
+		"another verifier": func(_ *stand, form url.Values) { form.Set("code_verifier", verifier+"x") },
+		"no verifier":      func(_ *stand, form url.Values) { form.Del("code_verifier") },
+		"another address":  func(_ *stand, form url.Values) { form.Set("redirect_uri", callback) },
+		"another client": func(_ *stand, form url.Values) {
+			form.Set("client_id", "acme")
+			form.Set("client_secret", "s3cret/+ %")
+		},
+	} {
+		s := newStand(t)
+		_, back := s.signIn(t, request(nil))
+		form := redemption(back.Get("code"))
+		change(s, form)
+		status, body := s.post(t, form)
+		require.Equal(t, 400, status, name)
+		require.Equal(t, "invalid_grant", body["error"], name)
+	}
+}
+
+func TestSignInRefusals(t *testing.T) {
+	t.Parallel()
+	s := newStand(t)
+	for name, test := range map[string]struct {
+		change url.Values
+		status int
+		code   string // sent back to the client; empty: the browser stays
+	}{
+		"unknown client":        {url.Values{"client_id": {"nobody"}}, 400, ""},
+		"foreign address":       {url.Values{"redirect_uri": {"https://evil.test/callback"}}, 400, ""},
+		"other path":            {url.Values{"redirect_uri": {"http://127.0.0.1:1/other"}}, 400, ""},
+		"loopback by name":      {url.Values{"redirect_uri": {"http://localhost:1/callback"}}, 400, ""},
+		"somebody in address":   {url.Values{"redirect_uri": {"http://a@127.0.0.1:1/callback"}}, 400, ""},
+		"no address":            {url.Values{"redirect_uri": nil}, 400, ""},
+		"implicit":              {url.Values{"response_type": {"token"}}, 303, "unsupported_response_type"},
+		"no PKCE":               {url.Values{"code_challenge": nil}, 303, "invalid_request"},
+		"plain PKCE":            {url.Values{"code_challenge_method": {"plain"}}, 303, "invalid_request"},
+		"scope of another":      {url.Values{"scope": {"quotes:write"}}, 303, "invalid_scope"},
+		"unknown user":          {url.Values{"user": {"eve"}}, 401, ""},
+		"password missing":      {url.Values{"user": {"olu"}}, 401, ""},
+		"password wrong":        {url.Values{"user": {"olu"}, "password": {"hunter3"}}, 401, ""},
+		"password right":        {url.Values{"user": {"olu"}, "password": {"hunter2"}}, 303, ""},
+		"a parameter, repeated": {url.Values{"state": {"a", "b"}}, 400, ""},
+	} {
+		status, back := s.signIn(t, request(test.change))
+		require.Equal(t, test.status, status, name)
+		require.Equal(t, test.code, back.Get("error"), name)
+	}
+}
+
+func TestSignInForm(t *testing.T) {
+	t.Parallel()
+	s := newStand(t, func(o *devissuer.Options) {
+		o.Users = append(o.Users, devissuer.User{Name: `<script>alert(1)</script>`})
+	})
+	response, err := http.Get(s.address + "/authorize?" + request(url.Values{"state": {`"><b>`}}).Encode())
+	require.NoError(t, err)
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	require.Equal(t, 200, response.StatusCode)
+	require.Contains(t, response.Header.Get("Content-Security-Policy"), "default-src 'none'")
+	require.Contains(t, string(text), "Sign in to console")
+	require.NotContains(t, string(text), "<script>")
+	require.NotContains(t, string(text), "<b>")
+}
+
+func TestIssuerUnderAPath(t *testing.T) {
+	t.Parallel()
+	s := newStand(t, func(o *devissuer.Options) { o.Issuer += "/tenant" })
+	token, err := s.Token("acme")
+	require.NoError(t, err)
+	require.Equal(t, s.address, s.claims(t, "api", token)["iss"])
+}
