@@ -1,0 +1,100 @@
+package auth
+
+import (
+	"cmp"
+	"regexp"
+	"strings"
+	"unicode"
+
+	"parapet/model"
+)
+
+// partnerSlug is the form of a partner's immutable name.
+var partnerSlug = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
+
+// nameLimit bounds the names that end up in our records, in bytes.
+const nameLimit = 255
+
+// actor says who the verified token's holder is to the domain. A token binds to
+// exactly one role: a partner, or an operator, or a data source.
+func (v *Verifier) actor(c claims) (model.Actor, error) {
+	var actor model.Actor
+	scopes, err := c.scopes()
+	if err != nil {
+		return actor, invalid("%v", err)
+	}
+	for _, scope := range scopes {
+		actor.Scopes = append(actor.Scopes, model.Scope(scope))
+	}
+	if actor.Client, err = v.clientName(c); err != nil {
+		return actor, invalid("%v", err)
+	}
+	actor.Name = actor.Client
+	if actor.Partner, err = c.text(v.config.PartnerClaim); err != nil {
+		return actor, invalid("%v", err)
+	}
+	if err := v.role(&actor); err != nil {
+		return model.Actor{}, err
+	}
+	if actor.Has(model.ScopeObservationsWrite) {
+		err = v.sources(&actor, c)
+	}
+	return actor, err
+}
+
+// clientName is the OAuth client, whatever the issuer calls it.
+func (v *Verifier) clientName(c claims) (string, error) {
+	var names [3]string
+	for at, claim := range []string{"client_id", "azp", "sub"} {
+		var err error
+		if names[at], err = c.text(claim); err != nil {
+			return "", err
+		}
+	}
+	name := cmp.Or(names[0], names[1], names[2])
+	if name == "" || len(name) > nameLimit || strings.ContainsFunc(name, unicode.IsControl) {
+		return "", errNameless
+	}
+	return name, nil
+}
+
+func (v *Verifier) role(actor *model.Actor) error {
+	operator, observer := actor.Has(model.ScopeOperator), actor.Has(model.ScopeObservationsWrite)
+	switch {
+	case actor.Partner != "" && !partnerSlug.MatchString(actor.Partner):
+		return invalid("its claim %s is not a partner's slug", v.config.PartnerClaim)
+	case actor.Partner != "" && operator:
+		return invalid("it is a partner's and an operator's at once")
+	case actor.Partner != "" && observer && !v.config.AllowPartnerSource:
+		return model.Fail(model.CodeInsufficientScope,
+			"A partner's token may not carry the scope %s: who is paid by an observation does not report it.", model.ScopeObservationsWrite)
+	case actor.Partner != "":
+		actor.Kind = model.ActorPartner
+	case operator:
+		actor.Kind = model.ActorOperator
+	case observer:
+		actor.Kind = model.ActorSource
+	default:
+		return model.Fail(model.CodeInsufficientScope,
+			"The token has neither the claim %s nor the scope %s or %s.", v.config.PartnerClaim, model.ScopeOperator, model.ScopeObservationsWrite)
+	}
+	return nil
+}
+
+// sources are those the holder may post observations for. Naming none means any
+// in development, and none elsewhere.
+func (v *Verifier) sources(actor *model.Actor, c claims) error {
+	sources, err := c.list("source")
+	if err != nil {
+		return invalid("%v", err)
+	}
+	for _, source := range sources {
+		if source == "" || len(source) > nameLimit || strings.ContainsFunc(source, unicode.IsControl) {
+			return invalid("its claim source names something that is not a data source")
+		}
+	}
+	actor.Sources = sources
+	_, named := c["source"]
+	actor.AnySource = !named && v.config.AllowAnySource
+	return nil
+}

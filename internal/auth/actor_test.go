@@ -1,0 +1,105 @@
+package auth_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/internal/auth"
+	"parapet/model"
+)
+
+func TestActorOfClaims(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	type claims = map[string]any
+	development := func(c *auth.Config) { c.AllowAnySource, c.AllowPartnerSource = true, true }
+	production := func(*auth.Config) {}
+	source := claims{"partner": nil, "scope": "observations:write"}
+	for name, test := range map[string]struct {
+		claims claims
+		where  func(*auth.Config)
+		want   model.Actor
+		code   model.Code
+	}{
+		"scp as a list": {
+			claims: claims{"scope": nil, "scp": []string{"quotes:read", "openid"}}, where: production,
+			want: model.Actor{Kind: model.ActorPartner, Partner: "acme", Scopes: []model.Scope{"quotes:read", "openid"}},
+		},
+		"scp as text": {
+			claims: claims{"scope": nil, "scp": "quotes:read openid"}, where: production,
+			want: model.Actor{Kind: model.ActorPartner, Partner: "acme", Scopes: []model.Scope{"quotes:read", "openid"}},
+		},
+		"partner claim by another name": {
+			claims: claims{"partner": nil, "org": "globex"}, where: func(c *auth.Config) { c.PartnerClaim = "org" },
+			want: model.Actor{Kind: model.ActorPartner, Partner: "globex", Scopes: []model.Scope{"quotes:read"}},
+		},
+		"several sources": {
+			claims: claims{"partner": nil, "scope": "observations:write", "source": []string{"usgs", "nhc"}}, where: development,
+			want: model.Actor{Kind: model.ActorSource, Sources: []string{"usgs", "nhc"}, Scopes: []model.Scope{"observations:write"}},
+		},
+		"no source in production": {
+			claims: source, where: production,
+			want: model.Actor{Kind: model.ActorSource, Scopes: []model.Scope{"observations:write"}},
+		},
+		"no source in development": {
+			claims: source, where: development,
+			want: model.Actor{Kind: model.ActorSource, AnySource: true, Scopes: []model.Scope{"observations:write"}},
+		},
+		"partner and source in development": {
+			claims: claims{"scope": "observations:write"}, where: development,
+			want: model.Actor{Kind: model.ActorPartner, Partner: "acme", AnySource: true, Scopes: []model.Scope{"observations:write"}},
+		},
+		"partner and source in production": {claims: claims{"scope": "observations:write"}, where: production, code: model.CodeInsufficientScope},
+		"no role":                          {claims: claims{"partner": nil}, where: production, code: model.CodeInsufficientScope},
+		"partner and operator":             {claims: claims{"scope": "operator"}, where: production, code: model.CodeTokenInvalid},
+		"partner is not a slug":            {claims: claims{"partner": "Acme Ltd"}, where: production, code: model.CodeTokenInvalid},
+		"partner is a list":                {claims: claims{"partner": []string{"acme"}}, where: production, code: model.CodeTokenInvalid},
+		"scope is a number":                {claims: claims{"scope": 7}, where: production, code: model.CodeTokenInvalid},
+		"source is an object": {
+			claims: claims{"partner": nil, "scope": "observations:write", "source": claims{}}, where: production, code: model.CodeTokenInvalid,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			actor, err := w.verifier(t, test.where).Verify(t.Context(), w.sign(t, test.claims))
+			if test.code != "" {
+				requireCode(t, test.code, err)
+				return
+			}
+			require.NoError(t, err)
+			test.want.Name, test.want.Client = "acme", "acme"
+			require.Equal(t, test.want, actor)
+		})
+	}
+}
+
+func TestBearerFrom(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		headers []string
+		token   string
+		code    model.Code
+	}{
+		{headers: []string{"Bearer abc.d-e_f.g~h+i/j=="}, token: "abc.d-e_f.g~h+i/j=="},
+		{headers: []string{"bEARER abc"}, token: "abc"},
+		{headers: nil, code: model.CodeTokenMissing},
+		{headers: []string{""}, code: model.CodeTokenMissing},
+		{headers: []string{"Basic YTpi"}, code: model.CodeTokenMissing},
+		{headers: []string{"Bearer"}, code: model.CodeTokenInvalid},
+		{headers: []string{"Bearer "}, code: model.CodeTokenInvalid},
+		{headers: []string{"Bearer a b"}, code: model.CodeTokenInvalid},
+		{headers: []string{"Bearer a\x00"}, code: model.CodeTokenInvalid},
+		{headers: []string{"Bearer a=b"}, code: model.CodeTokenInvalid},
+		{headers: []string{"Bearer a, Bearer b"}, code: model.CodeTokenInvalid},
+		{headers: []string{"Bearer a", "Bearer a"}, code: model.CodeTokenInvalid},
+	} {
+		token, err := auth.BearerFrom(test.headers...)
+		if test.code != "" {
+			requireCode(t, test.code, err)
+			continue
+		}
+		require.NoError(t, err)
+		require.Equal(t, test.token, token)
+	}
+}

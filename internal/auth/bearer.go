@@ -1,0 +1,49 @@
+package auth
+
+import (
+	"regexp"
+	"strings"
+
+	"parapet/model"
+)
+
+// tokenLimit bounds a token in bytes: real ones have about 1 KiB, and a longer one
+// would be hashed, decoded and verified at the caller's pleasure.
+const tokenLimit = 8 << 10
+
+// credentials are those of RFC 6750 section 2.1, with the scheme in any case (RFC
+// 9110 section 11.1).
+var credentials = regexp.MustCompile(`^(?i:bearer) +([A-Za-z0-9._~+/-]+=*)$`)
+
+// BearerFrom reads the token from the values of the request's Authorization header.
+// None, or another scheme, is token_missing; two, or a token with characters it
+// cannot have, is token_invalid. Only the header is read: a token in an address
+// ends up in logs.
+func BearerFrom(headers ...string) (string, error) {
+	switch {
+	case len(headers) == 0 || len(headers) == 1 && headers[0] == "":
+		return "", missing()
+	case len(headers) > 1:
+		return "", model.Fail(model.CodeTokenInvalid, "The request has more than one Authorization header.")
+	}
+	scheme, _, _ := strings.Cut(headers[0], " ")
+	if !strings.EqualFold(scheme, "bearer") {
+		return "", missing()
+	}
+	if len(headers[0]) > tokenLimit {
+		return "", invalid("it is longer than %d bytes", tokenLimit)
+	}
+	match := credentials.FindStringSubmatch(headers[0])
+	if match == nil {
+		return "", invalid("the Authorization header is not of the form Bearer TOKEN")
+	}
+	return match[1], nil
+}
+
+func missing() *model.Error {
+	return model.Fail(model.CodeTokenMissing, "The request has no access token: send the header Authorization: Bearer TOKEN.")
+}
+
+func invalid(reason string, args ...any) *model.Error {
+	return model.Fail(model.CodeTokenInvalid, "The access token is not valid: "+reason+".", args...)
+}

@@ -1,0 +1,187 @@
+package auth
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+const (
+	leeway      = 30 * time.Second // between the issuer's clock and ours
+	maxLifetime = 24 * time.Hour   // a token cannot be called back, so it must end soon
+)
+
+// claims are a token's, by their exact names. A claim that is null counts as absent.
+type claims map[string]jsontext.Value
+
+func parseClaims(payload []byte) (claims, error) {
+	var c claims
+	if err := json.Unmarshal(payload, &c); err != nil || c == nil {
+		return nil, errors.New("its claims are not a JSON object")
+	}
+	for name, value := range c {
+		if value.Kind() == 'n' {
+			delete(c, name)
+		}
+	}
+	return c, nil
+}
+
+// text is a string claim, empty when absent.
+func (c claims) text(name string) (string, error) {
+	value, found := c[name]
+	if !found {
+		return "", nil
+	}
+	var text string
+	if value.Kind() != '"' || json.Unmarshal(value, &text) != nil {
+		return "", fmt.Errorf("its claim %s is not a string", name)
+	}
+	return text, nil
+}
+
+// list is a claim that is a string or a list of strings, nil when absent.
+func (c claims) list(name string) ([]string, error) {
+	value, found := c[name]
+	if !found {
+		return nil, nil
+	}
+	if text, err := c.text(name); err == nil {
+		return []string{text}, nil
+	}
+	var list []string
+	if value.Kind() != '[' || json.Unmarshal(value, &list) != nil {
+		return nil, fmt.Errorf("its claim %s is neither a string nor a list of strings", name)
+	}
+	return list, nil
+}
+
+// date is a NumericDate (RFC 7519 section 2): seconds since 1970, fractions
+// allowed. It is zero when absent.
+func (c claims) date(name string) (time.Time, error) {
+	value, found := c[name]
+	if !found {
+		return time.Time{}, nil
+	}
+	var seconds float64
+	if value.Kind() != '0' || json.Unmarshal(value, &seconds) != nil || seconds <= 0 || seconds > 1<<40 {
+		return time.Time{}, fmt.Errorf("its claim %s is not a time", name)
+	}
+	whole, fraction := math.Modf(seconds)
+	return time.Unix(int64(whole), int64(fraction*1e9)), nil
+}
+
+// scopes are those of scope (RFC 9068) or, where an issuer sends that instead, scp.
+func (c claims) scopes() ([]string, error) {
+	name := "scope"
+	if _, found := c[name]; !found {
+		name = "scp"
+	}
+	list, err := c.list(name)
+	if err != nil {
+		return nil, err
+	}
+	return strings.Fields(strings.Join(list, " ")), nil
+}
+
+// expiredError says that nothing is wrong with a token but its age.
+type expiredError struct{ at time.Time }
+
+func (e *expiredError) Error() string { return "it expired at " + e.at.UTC().Format(time.RFC3339) }
+
+// check judges what the signature does not say. Expiry comes last: expired is only
+// said of a token that was good, because it sends the caller for a new one.
+func (c claims) check(audience string, now time.Time) (expiry time.Time, err error) {
+	// An ID token is a receipt for the client, not a permission; these claims give
+	// it away (OpenID Connect Core section 2).
+	for _, name := range []string{"nonce", "at_hash", "c_hash"} {
+		if _, found := c[name]; found {
+			return expiry, errors.New("it is an ID token: send the access token")
+		}
+	}
+	audiences, err := c.list("aud")
+	if err != nil {
+		return expiry, err
+	}
+	if !slices.Contains(audiences, audience) {
+		return expiry, fmt.Errorf("it is for another audience than %s", audience)
+	}
+	return c.checkTimes(now)
+}
+
+func (c claims) checkTimes(now time.Time) (expiry time.Time, err error) {
+	var dates [3]time.Time
+	for at, name := range []string{"exp", "iat", "nbf"} {
+		if dates[at], err = c.date(name); err != nil {
+			return expiry, err
+		}
+	}
+	expiry, issued, notBefore := dates[0], dates[1], dates[2]
+	begins := issued
+	if begins.IsZero() {
+		begins = now // without iat, what is left of its life is bounded
+	}
+	switch {
+	case expiry.IsZero():
+		return expiry, errors.New("it has no expiry")
+	case issued.After(now.Add(leeway)), notBefore.After(now.Add(leeway)):
+		return expiry, errors.New("it is not valid yet")
+	case expiry.Sub(begins) > maxLifetime:
+		return expiry, errors.New("it lives longer than 24 hours")
+	case !now.Before(expiry.Add(leeway)):
+		return expiry, &expiredError{at: expiry}
+	}
+	return expiry, nil
+}
+
+// unverified is what has to be read of a token before its signature can be: who
+// claims to have issued it, and the type in its header.
+type unverified struct {
+	issuer string
+	typ    string
+}
+
+func peek(raw string) (unverified, error) {
+	parts := strings.Split(raw, ".")
+	if len(parts) != 3 {
+		return unverified{}, errors.New("it is not a signed JWT")
+	}
+	var u unverified
+	for at, read := range []struct {
+		claim string
+		into  *string
+	}{{"typ", &u.typ}, {"iss", &u.issuer}} {
+		text, err := base64.RawURLEncoding.DecodeString(parts[at])
+		if err != nil {
+			return u, errors.New("it is not a signed JWT")
+		}
+		members, err := parseClaims(text)
+		if err != nil {
+			return u, errors.New("it is not a signed JWT")
+		}
+		if *read.into, err = members.text(read.claim); err != nil {
+			return u, err
+		}
+	}
+	return u, nil
+}
+
+// accessTokenType tells whether the header's typ may be an access token's. Issuers
+// older than RFC 9068 send JWT or nothing; strict accepts at+jwt only.
+func accessTokenType(typ string, strict bool) bool {
+	switch strings.TrimPrefix(strings.ToLower(typ), "application/") {
+	case "at+jwt":
+		return true
+	case "jwt", "":
+		return !strict
+	default:
+		return false
+	}
+}

@@ -1,0 +1,115 @@
+package auth_test
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/internal/auth"
+	"parapet/internal/devissuer"
+	"parapet/model"
+)
+
+const audience = "https://api.parapet.test"
+
+// clock is handed in everywhere; it moves when a test says so.
+type clock struct {
+	mu sync.Mutex
+	at time.Time
+}
+
+func newClock() *clock { return &clock{at: time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)} }
+
+func (c *clock) now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.at
+}
+
+func (c *clock) advance(by time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.at = c.at.Add(by)
+}
+
+// world is an issuer that can be turned off, on a real port, and its clock.
+type world struct {
+	*clock
+	*devissuer.Issuer
+	address string
+	down    atomic.Bool
+	fetches atomic.Int64 // of the key set, also while it was down
+}
+
+func newWorld(t *testing.T, algorithm string) *world {
+	t.Helper()
+	w := &world{clock: newClock()}
+	server := httptest.NewServer(w)
+	t.Cleanup(server.Close)
+	w.address = server.URL
+	var err error
+	w.Issuer, err = devissuer.New(devissuer.Options{
+		Issuer: server.URL, Audience: audience, Now: w.now, Algorithm: algorithm,
+		Clients: []devissuer.Client{
+			{ID: "acme", Secret: "acme-secret", Scopes: []string{"quotes:write", "quotes:read"}, Partner: "acme"},
+			{ID: "operator", Secret: "operator-secret", Scopes: []string{"operator"}},
+			{ID: "source", Secret: "source-secret", Scopes: []string{"observations:write"}, Sources: []string{"usgs"}},
+		},
+	})
+	require.NoError(t, err)
+	return w
+}
+
+func (w *world) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == "/jwks" || w.down.Load() {
+		w.fetches.Add(1)
+	}
+	if w.down.Load() {
+		http.Error(rw, "down", http.StatusServiceUnavailable)
+		return
+	}
+	w.Handler().ServeHTTP(rw, r)
+}
+
+func (w *world) verifier(t *testing.T, change ...func(*auth.Config)) *auth.Verifier {
+	t.Helper()
+	config := auth.Config{Issuers: []string{w.address}, Audience: audience, Now: w.now}
+	for _, apply := range change {
+		apply(&config)
+	}
+	verifier, err := auth.New(config)
+	require.NoError(t, err)
+	return verifier
+}
+
+// good are the claims of a partner's token; with changes them, and a nil removes.
+func (w *world) good(changes map[string]any) map[string]any {
+	now := w.now().Unix()
+	claims := map[string]any{
+		"iss": w.address, "aud": audience, "sub": "acme", "client_id": "acme", "scope": "quotes:read",
+		"partner": "acme", "iat": now, "exp": now + 3600,
+	}
+	maps.Copy(claims, changes)
+	maps.DeleteFunc(claims, func(_ string, value any) bool { return value == nil })
+	return claims
+}
+
+func (w *world) sign(t *testing.T, changes map[string]any) string {
+	t.Helper()
+	token, err := w.Sign("at+jwt", w.good(changes))
+	require.NoError(t, err)
+	return token
+}
+
+func requireCode(t *testing.T, want model.Code, err error) {
+	t.Helper()
+	require.Error(t, err)
+	require.Equal(t, want, model.CodeOf(err), fmt.Sprint(err))
+}

@@ -1,0 +1,166 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+)
+
+const (
+	// fetchInterval is the least time between two questions to an issuer, failed
+	// ones included: whoever sends us forged tokens must not make us a burden to it.
+	fetchInterval = 30 * time.Second
+	// startInterval replaces it for readiness probes while no key is known.
+	startInterval = 2 * time.Second
+	// renewAge is when keys are renewed beside the traffic, staleAge when a token
+	// waits for it. With the minute a verified token is remembered, a withdrawn key
+	// stops within five minutes.
+	renewAge = 3 * time.Minute
+	staleAge = 4 * time.Minute
+)
+
+var (
+	errSignature = errors.New("its signature does not verify with the issuer's keys")
+	errNoKeys    = errors.New("the issuer's keys are not known yet")
+)
+
+// keySet is one issuer's keys. It guarantees that known keys go on working while
+// the issuer is down, and that the service starts before its issuer does.
+type keySet struct {
+	remote  remote
+	now     func() time.Time
+	changed func() // called after the keys have become others
+
+	mu        sync.Mutex
+	keys      []jose.JSONWebKey
+	attempted time.Time     // start of the last fetch, whatever came of it
+	failure   error         // of the last fetch
+	flight    chan struct{} // closed when the running fetch has ended; nil when none runs
+}
+
+func newKeySet(issuer string, client *http.Client, now func() time.Time, changed func()) *keySet {
+	return &keySet{remote: remote{issuer: issuer, client: client}, now: now, changed: changed}
+}
+
+// VerifySignature is what go-oidc asks of a key set. A token whose key is unknown
+// has the keys fetched, unless that was done just now.
+func (s *keySet) VerifySignature(ctx context.Context, raw string) ([]byte, error) {
+	// go-oidc has already parsed it with the algorithms that are allowed.
+	token, err := jose.ParseSignedCompact(raw, knownAlgorithms)
+	if err != nil {
+		return nil, err
+	}
+	keys, err := s.current(ctx)
+	if err != nil {
+		return nil, err
+	}
+	payload, known, err := verifyWith(keys, token)
+	if err == nil || known {
+		return payload, err
+	}
+	if keys, err = s.refresh(ctx, fetchInterval); err != nil {
+		return nil, err
+	}
+	payload, _, err = verifyWith(keys, token)
+	return payload, err
+}
+
+// verifyWith tries the keys the token can mean. Known is whether its key is among
+// them: then a wrong signature is forged, and fetching again would not help.
+func verifyWith(keys []jose.JSONWebKey, token *jose.JSONWebSignature) (payload []byte, known bool, err error) {
+	header := token.Signatures[0].Header
+	for _, key := range keys {
+		if header.KeyID != "" && key.KeyID != header.KeyID || key.Algorithm != "" && key.Algorithm != header.Algorithm {
+			continue
+		}
+		known = header.KeyID != ""
+		if payload, err := token.Verify(key); err == nil {
+			return payload, true, nil
+		}
+	}
+	return nil, known, errSignature
+}
+
+// current is the keys, no older than they may be if the issuer can be reached.
+func (s *keySet) current(ctx context.Context) ([]jose.JSONWebKey, error) {
+	s.mu.Lock()
+	keys, age := s.keys, s.now().Sub(s.attempted)
+	due := renewAge
+	if s.failure != nil {
+		due = fetchInterval
+	}
+	if len(keys) > 0 && age >= due && age < staleAge {
+		s.begin()
+	}
+	s.mu.Unlock()
+	if len(keys) == 0 || age >= staleAge {
+		return s.refresh(ctx, fetchInterval)
+	}
+	return keys, nil
+}
+
+// refresh fetches the keys, or waits for the fetch that is running, unless the last
+// one was less than the interval ago. When it fails the known keys go on working.
+func (s *keySet) refresh(ctx context.Context, interval time.Duration) ([]jose.JSONWebKey, error) {
+	s.mu.Lock()
+	if s.flight == nil && s.now().Sub(s.attempted) >= interval {
+		s.begin()
+	}
+	flight := s.flight
+	s.mu.Unlock()
+	if flight != nil {
+		select {
+		case <-flight:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.keys) == 0 {
+		return nil, fmt.Errorf("%w: %w", errNoKeys, errors.Join(s.failure))
+	}
+	return s.keys, nil
+}
+
+// begin starts a fetch, under the lock, if none runs. It belongs to no caller: one
+// who hangs up does not end it for the others.
+func (s *keySet) begin() {
+	if s.flight != nil {
+		return
+	}
+	s.attempted, s.flight = s.now(), make(chan struct{})
+	go s.fetch(s.flight)
+}
+
+func (s *keySet) fetch(flight chan struct{}) {
+	keys, err := s.remote.fetch()
+	s.mu.Lock()
+	s.failure, s.flight = err, nil
+	others := err == nil && !sameKeys(s.keys, keys)
+	if others {
+		s.keys = keys
+	}
+	s.mu.Unlock()
+	if others {
+		s.changed()
+	}
+	close(flight)
+}
+
+// ready is nil once keys are known, also when the issuer is down by now.
+func (s *keySet) ready(ctx context.Context) error {
+	s.mu.Lock()
+	known := len(s.keys) > 0
+	s.mu.Unlock()
+	if known {
+		return nil
+	}
+	_, err := s.refresh(ctx, startInterval)
+	return err
+}

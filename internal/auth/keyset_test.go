@@ -1,0 +1,176 @@
+package auth_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/internal/auth"
+	"parapet/model"
+)
+
+func TestForgedTokensAskTheIssuerOnce(t *testing.T) {
+	t.Parallel()
+	w, forger := newWorld(t, ""), newWorld(t, "")
+	verifier := w.verifier(t)
+	forged := forger.sign(t, map[string]any{"iss": w.address})
+	burst := func() {
+		var callers sync.WaitGroup
+		for range 20 {
+			callers.Go(func() {
+				for range 50 {
+					_, err := verifier.Verify(t.Context(), forged)
+					requireCode(t, model.CodeTokenInvalid, err)
+				}
+			})
+		}
+		callers.Wait()
+	}
+	burst()
+	require.EqualValues(t, 1, w.fetches.Load())
+	w.advance(29 * time.Second)
+	burst()
+	require.EqualValues(t, 1, w.fetches.Load())
+	w.advance(time.Second)
+	burst()
+	require.EqualValues(t, 2, w.fetches.Load())
+}
+
+func TestForgedWithKnownKeyAsksNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	verifier := w.verifier(t)
+	require.NoError(t, verifier.Ready(t.Context()))
+	w.advance(time.Minute)
+	token := w.sign(t, nil)
+	_, err := verifier.Verify(t.Context(), token[:len(token)-8]+"AAAAAAAA")
+	requireCode(t, model.CodeTokenInvalid, err)
+	require.EqualValues(t, 1, w.fetches.Load())
+}
+
+func TestNewKeyWorksWithinHalfAMinute(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	verifier := w.verifier(t)
+	require.NoError(t, verifier.Ready(t.Context()))
+	old := w.sign(t, nil)
+	_, err := w.RotateKey()
+	require.NoError(t, err)
+	w.advance(30 * time.Second)
+	for _, token := range []string{w.sign(t, nil), old} {
+		_, err = verifier.Verify(t.Context(), token)
+		require.NoError(t, err)
+	}
+}
+
+// Whatever the traffic does, a token of a withdrawn key is refused 5 minutes later.
+func TestWithdrawnKeyStops(t *testing.T) {
+	t.Parallel()
+	for name, pause := range map[string]time.Duration{
+		"constant traffic": 10 * time.Second, "some traffic": 59 * time.Second, "silence": 5 * time.Minute,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, "")
+			verifier := w.verifier(t)
+			withdrawn := w.KeyID()
+			token := w.sign(t, nil)
+			_, err := verifier.Verify(t.Context(), token)
+			require.NoError(t, err)
+			_, err = w.RotateKey()
+			require.NoError(t, err)
+			require.NoError(t, w.WithdrawKey(withdrawn))
+			for passed := pause; passed < 5*time.Minute; passed += pause {
+				w.advance(pause)
+				_, _ = verifier.Verify(t.Context(), token)
+			}
+			w.advance(pause)
+			// The fetch beside the traffic takes real time, of which the clock knows nothing.
+			require.Eventually(t, func() bool {
+				_, err := verifier.Verify(t.Context(), token)
+				return model.CodeOf(err) == model.CodeTokenInvalid
+			}, 10*time.Second, time.Millisecond)
+		})
+	}
+}
+
+func TestKnownKeysBridgeAnOutage(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	verifier := w.verifier(t)
+	require.NoError(t, verifier.Ready(t.Context()))
+	w.down.Store(true)
+	before := w.fetches.Load()
+	for range 20 {
+		w.advance(time.Minute)
+		_, err := verifier.Verify(t.Context(), w.sign(t, nil))
+		require.NoError(t, err)
+	}
+	require.NoError(t, verifier.Ready(t.Context()), "ready as long as it can verify")
+	require.LessOrEqual(t, w.fetches.Load()-before, int64(20))
+}
+
+func TestServiceStartsBeforeItsIssuer(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	w.down.Store(true)
+	verifier := w.verifier(t)
+	require.Error(t, verifier.Ready(t.Context()))
+	for range 100 {
+		_, err := verifier.Verify(t.Context(), w.sign(t, nil))
+		requireCode(t, model.CodeUnavailable, err)
+	}
+	require.EqualValues(t, 1, w.fetches.Load(), "failed fetches count")
+	w.down.Store(false)
+	w.advance(2 * time.Second)
+	require.NoError(t, verifier.Ready(t.Context()), "a probe asks again sooner")
+	_, err := verifier.Verify(t.Context(), w.sign(t, nil))
+	require.NoError(t, err)
+}
+
+func TestCallerWhoHangsUpDoesNotEndTheFetch(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	verifier := w.verifier(t)
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := verifier.Verify(gone, w.sign(t, nil))
+	requireCode(t, model.CodeUnavailable, err)
+	_, err = verifier.Verify(t.Context(), w.sign(t, nil))
+	require.NoError(t, err)
+}
+
+func TestIssuerDocumentsAreNotTrustedBlindly(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ discovery, keys, want string }{
+		"another issuer":     {`{"issuer":"https://other.test","jwks_uri":"%[1]s/keys"}`, `{}`, "is of the issuer"},
+		"keys in a file":     {`{"issuer":"%[1]s","jwks_uri":"file:///etc/passwd"}`, `{}`, "cannot be trusted"},
+		"not JSON":           {`<html>`, `{}`, "discovery document"},
+		"endless":            {`{"issuer":"%[1]s","jwks_uri":"%[1]s/keys"}`, strings.Repeat(" ", 1<<20+1), "more than 1 MiB"},
+		"shared secret only": {`{"issuer":"%[1]s","jwks_uri":"%[1]s/keys"}`, `{"keys":[{"kty":"oct","k":"c2VjcmV0"},{"kty":"new"}]}`, "no key"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var server *httptest.Server
+			server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path == "/keys" {
+					_, _ = w.Write([]byte(test.keys))
+					return
+				}
+				_, _ = w.Write([]byte(strings.ReplaceAll(test.discovery, "%[1]s", server.URL)))
+			}))
+			t.Cleanup(server.Close)
+			verifier, err := auth.New(auth.Config{Issuers: []string{server.URL}, Audience: audience})
+			require.NoError(t, err)
+			err = verifier.Ready(t.Context())
+			require.ErrorContains(t, err, test.want, fmt.Sprint(err))
+		})
+	}
+}

@@ -1,0 +1,203 @@
+// Package auth guarantees that whoever acts was named by a trusted issuer: it turns
+// a bearer token into the domain's Actor, or into an error whose sentence says what
+// was wrong with the token. Tokens are OAuth 2.0 access tokens in the form of RFC
+// 9068. Signatures are go-oidc's work; what go-oidc leaves open for ID tokens
+// (audience, token type, clock leeway, lifetime, how often keys are fetched) is
+// decided here.
+package auth
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"github.com/go-jose/go-jose/v4"
+
+	"parapet/model"
+)
+
+// knownAlgorithms are those a configuration may allow: signatures that can be
+// checked without a shared secret.
+var knownAlgorithms = []jose.SignatureAlgorithm{
+	jose.RS256, jose.RS384, jose.RS512, jose.PS256, jose.PS384, jose.PS512, jose.ES256, jose.ES384, jose.ES512, jose.EdDSA,
+}
+
+var errNameless = errors.New("it names no client or subject")
+
+// Config says which tokens to trust. The zero value of an optional setting is its
+// strict or usual one.
+type Config struct {
+	Issuers      []string // required; compared letter by letter with iss
+	Audience     string   // required; must be among aud
+	Algorithms   []string // RS256, ES256 and EdDSA when empty
+	PartnerClaim string   // "partner" when empty
+	// RequireType accepts only tokens of typ at+jwt, not the JWT of older issuers.
+	RequireType bool
+	Now         func() time.Time // time.Now when nil
+	HTTP        *http.Client     // to reach the issuers; when nil, one that follows no redirect
+	// AllowAnySource lets a data source without the claim source post for all. For
+	// development.
+	AllowAnySource bool
+	// AllowPartnerSource lets a partner's token post observations. For development.
+	AllowPartnerSource bool
+}
+
+// Verifier verifies tokens. Its methods may be called from several goroutines.
+type Verifier struct {
+	config  Config
+	issuers map[string]issuer
+	cache   cache
+}
+
+type issuer struct {
+	keys     *keySet
+	verifier *oidc.IDTokenVerifier
+}
+
+// New makes a verifier. It asks no issuer anything yet, so a service starts while
+// its issuer is down.
+func New(config Config) (*Verifier, error) {
+	config.PartnerClaim = cmp.Or(config.PartnerClaim, "partner")
+	if len(config.Algorithms) == 0 {
+		config.Algorithms = []string{oidc.RS256, oidc.ES256, oidc.EdDSA}
+	}
+	if config.Now == nil {
+		config.Now = time.Now
+	}
+	if config.HTTP == nil {
+		config.HTTP = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	}
+	if err := config.check(); err != nil {
+		return nil, err
+	}
+	v := &Verifier{config: config, issuers: map[string]issuer{}}
+	v.cache.empty()
+	for _, address := range config.Issuers {
+		keys := newKeySet(address, config.HTTP, config.Now, v.cache.empty)
+		v.issuers[address] = issuer{keys: keys, verifier: oidc.NewVerifier(address, keys, &oidc.Config{
+			SupportedSigningAlgs: config.Algorithms,
+			// Its audience is a client's, its expiry has no leeway and its nbf has five
+			// minutes: claims.check does these.
+			SkipClientIDCheck: true, SkipExpiryCheck: true,
+		})}
+	}
+	return v, nil
+}
+
+func (c Config) check() error {
+	if len(c.Issuers) == 0 || c.Audience == "" {
+		return errors.New("tokens need at least one trusted issuer and an audience")
+	}
+	for _, address := range c.Issuers {
+		parsed, err := url.Parse(address)
+		if err != nil || parsed.Host == "" || parsed.Scheme != "https" && parsed.Scheme != "http" ||
+			parsed.RawQuery != "" || parsed.Fragment != "" || parsed.User != nil {
+			return fmt.Errorf("the issuer %q is not an http or https address without query", address)
+		}
+	}
+	for _, algorithm := range c.Algorithms {
+		if !slices.Contains(knownAlgorithms, jose.SignatureAlgorithm(algorithm)) {
+			return fmt.Errorf("%q is not a signature algorithm for access tokens", algorithm)
+		}
+	}
+	return nil
+}
+
+// Verify says who holds the token. Its errors are *model.Error: token_missing,
+// token_invalid or token_expired (401), insufficient_scope (403) for a token with
+// no role here, and unavailable (503) while no key of its issuer is known.
+func (v *Verifier) Verify(ctx context.Context, raw string) (model.Actor, error) {
+	if raw == "" {
+		return model.Actor{}, missing()
+	}
+	if len(raw) > tokenLimit {
+		return model.Actor{}, invalid("it is longer than %d bytes", tokenLimit)
+	}
+	now, key := v.config.Now(), sha256.Sum256([]byte(raw))
+	actor, found, generation := v.cache.get(key, now)
+	if found {
+		return actor, nil
+	}
+	actor, expiry, err := v.verify(ctx, raw, now)
+	if err != nil {
+		return model.Actor{}, err
+	}
+	v.cache.put(key, actor, now, expiry, generation)
+	return actor, nil
+}
+
+func (v *Verifier) verify(ctx context.Context, raw string, now time.Time) (actor model.Actor, expiry time.Time, err error) {
+	head, err := peek(raw)
+	if err != nil {
+		return actor, expiry, invalid("%v", err)
+	}
+	from, trusted := v.issuers[head.issuer]
+	if !trusted {
+		return actor, expiry, invalid("its issuer is not trusted here")
+	}
+	if !accessTokenType(head.typ, v.config.RequireType) {
+		return actor, expiry, invalid("its type is not at+jwt")
+	}
+	// Asked first, because go-oidc's error would not tell a missing key set from a
+	// forged token.
+	if _, err := from.keys.current(ctx); err != nil {
+		return actor, expiry, unavailable(err)
+	}
+	token, err := from.verifier.Verify(ctx, raw)
+	switch {
+	case ctx.Err() != nil:
+		return actor, expiry, unavailable(ctx.Err())
+	case err != nil:
+		return actor, expiry, invalid("its signature or algorithm is not one trusted here").Because(err)
+	}
+	var verified payload
+	if err := token.Claims(&verified); err != nil {
+		return actor, expiry, invalid("%v", err)
+	}
+	if expiry, err = verified.check(v.config.Audience, now); err != nil {
+		return actor, expiry, unacceptable(err)
+	}
+	actor, err = v.actor(verified.claims)
+	return actor, expiry, err
+}
+
+// payload has go-oidc hand over the verified bytes, to be read by the strict
+// decoder: exact names, no duplicates.
+type payload struct{ claims }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (p *payload) UnmarshalJSON(text []byte) (err error) {
+	p.claims, err = parseClaims(text)
+	return err
+}
+
+// unavailable is our failure, or the issuer's, and not the token's.
+func unavailable(cause error) *model.Error {
+	failed := model.Fail(model.CodeUnavailable, "Tokens cannot be verified at the moment.").Because(cause)
+	failed.RetryAfter = fetchInterval
+	return failed
+}
+
+func unacceptable(err error) *model.Error {
+	if expired := (*expiredError)(nil); errors.As(err, &expired) {
+		return model.Fail(model.CodeTokenExpired, "The access token has expired: %v.", err)
+	}
+	return invalid("%v", err)
+}
+
+// Ready tells whether tokens of every issuer can be verified, asking those whose
+// keys are not known yet at most every two seconds.
+func (v *Verifier) Ready(ctx context.Context) error {
+	var failed []error
+	for _, address := range v.config.Issuers {
+		failed = append(failed, v.issuers[address].keys.ready(ctx))
+	}
+	return errors.Join(failed...)
+}

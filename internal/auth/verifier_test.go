@@ -1,0 +1,178 @@
+package auth_test
+
+import (
+	"encoding/base64"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/internal/auth"
+	"parapet/model"
+)
+
+func TestVerifyNamesTheActor(t *testing.T) {
+	t.Parallel()
+	for _, algorithm := range []string{"ES256", "RS256"} {
+		w := newWorld(t, algorithm)
+		verifier := w.verifier(t)
+		for client, want := range map[string]model.Actor{
+			"acme": {
+				Kind: model.ActorPartner, Partner: "acme", Name: "acme", Client: "acme",
+				Scopes: []model.Scope{model.ScopeQuotesWrite, model.ScopeQuotesRead},
+			},
+			"operator": {Kind: model.ActorOperator, Name: "operator", Client: "operator", Scopes: []model.Scope{model.ScopeOperator}},
+			"source": {
+				Kind: model.ActorSource, Name: "source", Client: "source",
+				Scopes: []model.Scope{model.ScopeObservationsWrite}, Sources: []string{"usgs"},
+			},
+		} {
+			token, err := w.Token(client)
+			require.NoError(t, err)
+			for range 2 { // verified, then remembered
+				actor, err := verifier.Verify(t.Context(), token)
+				require.NoError(t, err)
+				require.Equal(t, want, actor)
+			}
+		}
+		require.EqualValues(t, 1, w.fetches.Load())
+	}
+}
+
+func TestVerifyClaims(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	now := w.now().Unix()
+	const ok = model.Code("")
+	for name, test := range map[string]struct {
+		claims map[string]any
+		want   model.Code
+	}{
+		"good":                           {nil, ok},
+		"audience among several":         {map[string]any{"aud": []string{"other", audience}}, ok},
+		"wrong audience":                 {map[string]any{"aud": "acme"}, model.CodeTokenInvalid},
+		"no audience":                    {map[string]any{"aud": nil}, model.CodeTokenInvalid},
+		"another issuer":                 {map[string]any{"iss": "https://elsewhere.test"}, model.CodeTokenInvalid},
+		"issuer with a slash more":       {map[string]any{"iss": w.address + "/"}, model.CodeTokenInvalid},
+		"no issuer":                      {map[string]any{"iss": nil}, model.CodeTokenInvalid},
+		"no expiry":                      {map[string]any{"exp": nil}, model.CodeTokenInvalid},
+		"expiry is text":                 {map[string]any{"exp": "tomorrow"}, model.CodeTokenInvalid},
+		"expiry beyond all measure":      {map[string]any{"exp": 1e300}, model.CodeTokenInvalid},
+		"expired 29 s ago":               {map[string]any{"iat": now - 3600, "exp": now - 29}, ok},
+		"expired 30 s ago":               {map[string]any{"iat": now - 3600, "exp": now - 30}, model.CodeTokenExpired},
+		"expired, and for somebody else": {map[string]any{"exp": now - 900, "aud": "x"}, model.CodeTokenInvalid},
+		"issued 30 s ahead":              {map[string]any{"iat": now + 30}, ok},
+		"issued 31 s ahead":              {map[string]any{"iat": now + 31}, model.CodeTokenInvalid},
+		"valid in 30 s":                  {map[string]any{"nbf": now + 30}, ok},
+		"valid in 31 s":                  {map[string]any{"nbf": now + 31}, model.CodeTokenInvalid},
+		"lives 24 h":                     {map[string]any{"exp": now + 86400}, ok},
+		"lives 24 h and a second":        {map[string]any{"exp": now + 86401}, model.CodeTokenInvalid},
+		"no iat, 24 h left":              {map[string]any{"iat": nil, "exp": now + 86400}, ok},
+		"no iat, more left":              {map[string]any{"iat": nil, "exp": now + 86401}, model.CodeTokenInvalid},
+		"fractions of seconds":           {map[string]any{"exp": float64(now) + 60.5}, ok},
+		"ID token by nonce":              {map[string]any{"nonce": "n"}, model.CodeTokenInvalid},
+		"ID token by at_hash":            {map[string]any{"at_hash": "h"}, model.CodeTokenInvalid},
+		"ID token by c_hash":             {map[string]any{"c_hash": "h"}, model.CodeTokenInvalid},
+		"nobody":                         {map[string]any{"client_id": nil, "sub": nil}, model.CodeTokenInvalid},
+		"NUL in the client's name":       {map[string]any{"client_id": "a\x00"}, model.CodeTokenInvalid},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := w.verifier(t).Verify(t.Context(), w.sign(t, test.claims))
+			if test.want == ok {
+				require.NoError(t, err)
+				return
+			}
+			requireCode(t, test.want, err)
+		})
+	}
+}
+
+func TestVerifyType(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	for typ, accepted := range map[string][2]bool{ // usually, and when RequireType
+		"at+jwt": {true, true}, "AT+JWT": {true, true}, "application/at+jwt": {true, true},
+		"JWT": {true, false}, "": {true, false}, "logout+jwt": {false, false}, "dpop+jwt": {false, false},
+	} {
+		token, err := w.Sign(typ, w.good(nil))
+		require.NoError(t, err)
+		for at, strict := range []bool{false, true} {
+			_, err := w.verifier(t, func(c *auth.Config) { c.RequireType = strict }).Verify(t.Context(), token)
+			require.Equal(t, accepted[at], err == nil, "%q strict %v: %v", typ, strict, err)
+		}
+	}
+}
+
+func TestVerifyMalformed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	verifier := w.verifier(t)
+	good := w.sign(t, nil)
+	parts := strings.Split(good, ".")
+	encode := func(text string) string { return base64.RawURLEncoding.EncodeToString([]byte(text)) }
+	none := encode(`{"alg":"none","typ":"at+jwt"}`) + "." + parts[1] + "."
+	hmac := encode(`{"alg":"HS256","typ":"at+jwt","kid":"`+w.KeyID()+`"}`) + "." + parts[1] + "." + parts[2]
+	for name, token := range map[string]string{
+		"word": "token", "two parts": parts[0] + "." + parts[1], "four parts": good + ".e30", "none": none, "HMAC": hmac,
+		"signature cut": good[:len(good)-4], "other claims": parts[0] + "." + encode(`{"iss":"`+w.address+`"}`) + "." + parts[2],
+		"not base64": parts[0] + ".!!." + parts[2], "claims are a list": parts[0] + "." + encode(`[]`) + "." + parts[2],
+		"claims are null":       parts[0] + "." + encode(`null`) + "." + parts[2],
+		"issuer twice":          parts[0] + "." + encode(`{"iss":"a","iss":"`+w.address+`"}`) + "." + parts[2],
+		"JSON serialisation":    `{"payload":"` + parts[1] + `","protected":"` + parts[0] + `","signature":"` + parts[2] + `"}`,
+		"longer than the limit": good + strings.Repeat("A", 8<<10), "NUL": good + "\x00",
+	} {
+		_, err := verifier.Verify(t.Context(), token)
+		requireCode(t, model.CodeTokenInvalid, err)
+		require.NotContains(t, err.Error(), "panic", name)
+	}
+	_, err := verifier.Verify(t.Context(), "")
+	requireCode(t, model.CodeTokenMissing, err)
+}
+
+func TestVerifySeveralIssuers(t *testing.T) {
+	t.Parallel()
+	a, b := newWorld(t, "ES256"), newWorld(t, "RS256")
+	verifier := a.verifier(t, func(c *auth.Config) { c.Issuers = append(c.Issuers, b.address) })
+	for _, w := range []*world{a, b} {
+		_, err := verifier.Verify(t.Context(), w.sign(t, nil))
+		require.NoError(t, err)
+	}
+	// One issuer's key does not speak for the other.
+	_, err := verifier.Verify(t.Context(), a.sign(t, map[string]any{"iss": b.address}))
+	requireCode(t, model.CodeTokenInvalid, err)
+	require.NoError(t, verifier.Ready(t.Context()))
+}
+
+func TestVerifyRemembersNoLongerThanExpiry(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	verifier := w.verifier(t)
+	token := w.sign(t, map[string]any{"exp": w.now().Unix() + 20})
+	_, err := verifier.Verify(t.Context(), token)
+	require.NoError(t, err)
+	w.advance(50 * time.Second)
+	_, err = verifier.Verify(t.Context(), token)
+	requireCode(t, model.CodeTokenExpired, err)
+}
+
+func TestNewRefusesConfiguration(t *testing.T) {
+	t.Parallel()
+	good := auth.Config{Issuers: []string{"https://issuer.test"}, Audience: audience}
+	_, err := auth.New(good)
+	require.NoError(t, err)
+	for name, change := range map[string]func(*auth.Config){
+		"no issuer":        func(c *auth.Config) { c.Issuers = nil },
+		"no audience":      func(c *auth.Config) { c.Audience = "" },
+		"relative issuer":  func(c *auth.Config) { c.Issuers = []string{"issuer.test"} },
+		"issuer and query": func(c *auth.Config) { c.Issuers = []string{"https://issuer.test?x=1"} },
+		"HMAC":             func(c *auth.Config) { c.Algorithms = []string{"HS256"} },
+		"none":             func(c *auth.Config) { c.Algorithms = []string{"none"} },
+	} {
+		bad := good
+		change(&bad)
+		_, err := auth.New(bad)
+		require.Error(t, err, name)
+	}
+}
