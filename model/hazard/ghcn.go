@@ -1,6 +1,7 @@
 package hazard
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -52,7 +53,7 @@ func inOrder(days map[string]map[time.Time]Day) []Station {
 func (r *rows) day() (station string, day Day, err error) {
 	fields := append(slices.Clone(r.fields), "", "", "")
 	if len(r.fields) < 3 || fields[0] == "" {
-		return "", Day{}, fmt.Errorf("a day has at least a location, a date and its precipitation")
+		return "", Day{}, errors.New("a day has at least a location, a date and its precipitation")
 	}
 	if day.Date, err = r.moment(fields[1], time.DateOnly); err != nil {
 		return "", Day{}, err
@@ -63,7 +64,7 @@ func (r *rows) day() (station string, day Day, err error) {
 	case err != nil:
 		return "", Day{}, err
 	case precipitation == nil:
-		return "", Day{}, fmt.Errorf("precipitation is missing")
+		return "", Day{}, errors.New("precipitation is missing")
 	case precipitation.IsNegative():
 		return "", Day{}, fmt.Errorf("precipitation of %s mm is impossible", fields[2])
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -120,11 +121,11 @@ func (r *rows) decimal(name, field string) (*decimal.Decimal, error) {
 // impossible numbers that sources write instead.
 func (r *rows) optional(name, field string, missing ...string) (*decimal.Decimal, error) {
 	if field == "" {
-		return nil, nil //nolint:nilnil // a missing measurement is no error and has no value
+		return nil, nil // a missing measurement is no error and has no value
 	}
 	for _, none := range missing {
 		if field == none {
-			return nil, nil //nolint:nilnil // as above
+			return nil, nil
 		}
 	}
 	return r.decimal(name, field)
@@ -151,7 +152,7 @@ func (r *rows) point(latitude, longitude string) (Point, error) {
 
 func (r *rows) degrees(name, field string, most float64) (float64, error) {
 	value, err := parseDegrees(field)
-	if err != nil || !(value >= -most && value <= most) {
+	if err != nil || !(math.Abs(value) <= most) {
 		return 0, fmt.Errorf("%s %q is not a number between -%g and %g", name, field, most, most)
 	}
 	return value, nil

@@ -20,8 +20,8 @@ func TestQuakeAtHualien(t *testing.T) {
 	require.True(t, d.Missed.IsZero())
 	require.Equal(t, "0.25", d.Factor.String())
 	require.Equal(t, int64(25_000_00), d.Amount)
-	require.Equal(t, 21.98, *d.DistanceKM)
-	require.Equal(t, 50.0, *d.RadiusKM)
+	require.InDelta(t, 21.98, *d.DistanceKM, 0)
+	require.InDelta(t, 50, *d.RadiusKM, 0)
 }
 
 func TestQuakeReasons(t *testing.T) {
@@ -80,8 +80,8 @@ func TestQuakeTellsByHowMuchItMissed(t *testing.T) {
 
 	quake.Where.Latitude = 25
 	far := judgeQuake(quakeCover(), quake)
-	require.Equal(t, 113.5, *far.DistanceKM)
-	require.Equal(t, 50.0, *far.RadiusKM)
+	require.InDelta(t, 113.5, *far.DistanceKM, 0)
+	require.InDelta(t, 50, *far.RadiusKM, 0)
 	require.Equal(t, quake.At, far.OccurredAt)
 }
 

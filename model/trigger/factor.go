@@ -77,9 +77,9 @@ func (p Payout) read(s side, x decimal.Decimal, steps []Rung) reading {
 		return s.linear(x, *p.Attach, *p.Exhaust)
 	case Tick:
 		return s.tick(x, *p.Attach, *p.TickSize, *p.TickShare)
-	default:
-		return s.step(x, []Rung{{Threshold: *p.Threshold, Factor: decimal.New(1, 0)}})
+	case Lump: // a table of one step
 	}
+	return s.step(x, []Rung{{Threshold: *p.Threshold, Factor: decimal.New(1, 0)}})
 }
 
 // step takes the last rung reached of a table from the mildest to the severest.

@@ -22,9 +22,9 @@ func (p Payout) LowestThreshold() decimal.Decimal {
 		return lowest
 	case Linear, Tick:
 		return *p.Attach
-	default:
-		return *p.Threshold
+	case Lump: // has nothing but its threshold
 	}
+	return *p.Threshold
 }
 
 // LowestFactor is the smallest share of the limit that is ever paid. A linear
@@ -44,9 +44,9 @@ func (p Payout) LowestFactor() (factor decimal.Decimal, linear bool) {
 		return decimal.New(5, -1), true
 	case Tick:
 		return *p.TickShare, false
-	default:
-		return decimal.New(1, 0), false
+	case Lump: // pays all or nothing
 	}
+	return decimal.New(1, 0), false
 }
 
 // tables are the step tables: one, or one for each ring.

@@ -48,14 +48,15 @@ func Windows(c Cover, p Period, payableFrom time.Time, days []hazard.Day, taken 
 		stride = 1
 	}
 	var met []Window
-	for first, end := firstDay(p.From), calendar.end(p.To); n > 0 && !first.AddDate(0, 0, n).After(end); {
+	payable, end := dayNumber(firstDay(payableFrom)), min(calendar.end, dayNumber(midnight(p.To)))
+	for first := dayNumber(firstDay(p.From)); n > 0 && first+n <= end; {
 		window, ok := calendar.window(c.Place.Station, first, n)
-		if ok && !first.Before(payableFrom) && !overlapsAny(window, taken) && c.met(window) {
+		if ok && first >= payable && c.met(window) && !overlapsAny(window, taken) {
 			met = append(met, window)
-			first = first.AddDate(0, 0, n)
+			first += n
 			continue
 		}
-		first = first.AddDate(0, 0, stride)
+		first += stride
 	}
 	return met
 }
@@ -66,7 +67,7 @@ func Windows(c Cover, p Period, payableFrom time.Time, days []hazard.Day, taken 
 // windows.
 func WindowEnding(c Cover, p Period, days []hazard.Day, last time.Time) (Window, bool) {
 	n := c.Trigger.Days
-	window, ok := newCalendar(days).window(c.Place.Station, midnight(last).AddDate(0, 0, 1-n), n)
+	window, ok := newCalendar(days).window(c.Place.Station, dayNumber(midnight(last))+1-n, n)
 	return window, ok && c.measures(p, window)
 }
 
@@ -87,7 +88,7 @@ func (c Cover) measures(p Period, w Window) bool {
 	if first.Before(p.From) || first.AddDate(0, 0, n).After(p.To) {
 		return false
 	}
-	return c.Trigger.Direction != AtMost || daysBetween(firstDay(p.From), first)%n == 0
+	return c.Trigger.Direction != AtMost || (dayNumber(first)-dayNumber(firstDay(p.From)))%n == 0
 }
 
 func (c Cover) met(w Window) bool {
@@ -103,43 +104,35 @@ func overlapsAny(w Window, taken []Window) bool {
 	return false
 }
 
-// calendar finds days by their number since 1970.
-type calendar map[int]hazard.Day
+// calendar finds days by number.
+type calendar struct {
+	days map[int]hazard.Day
+	end  int // the number behind the last day
+}
 
 func newCalendar(days []hazard.Day) calendar {
-	c := make(calendar, len(days))
+	c := calendar{days: make(map[int]hazard.Day, len(days))}
 	for _, day := range days {
-		c[daysBetween(time.Unix(0, 0), day.Date)] = day
+		number := dayNumber(day.Date)
+		c.days[number], c.end = day, max(c.end, number+1)
 	}
 	return c
 }
 
-// end is the end of the last day, but at most t.
-func (c calendar) end(t time.Time) time.Time {
-	var end time.Time
-	for _, day := range c {
-		if next := day.Date.AddDate(0, 0, 1); next.After(end) {
-			end = next
-		}
+// window is n days from the day of a number; false when one is missing.
+func (c calendar) window(station string, first, n int) (Window, bool) {
+	if n <= 0 {
+		return Window{}, false
 	}
-	if t.Before(end) {
-		return t
-	}
-	return end
-}
-
-// window is n days from first; false when one is missing.
-func (c calendar) window(station string, first time.Time, n int) (Window, bool) {
-	start := daysBetween(time.Unix(0, 0), first)
-	window := Window{Station: station, Days: make([]hazard.Day, 0, max(n, 0))}
-	for i := range n {
-		day, ok := c[start+i]
+	window := Window{Station: station, Days: make([]hazard.Day, 0, n)}
+	for number := first; number < first+n; number++ {
+		day, ok := c.days[number]
 		if !ok {
 			return Window{}, false
 		}
 		window.Days = append(window.Days, day)
 	}
-	return window, n > 0
+	return window, true
 }
 
 // firstDay is the first UTC day that begins at or after t.
@@ -156,7 +149,5 @@ func midnight(t time.Time) time.Time {
 	return time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
 }
 
-// daysBetween counts whole days; both times are midnights UTC.
-func daysBetween(from, to time.Time) int {
-	return int((to.Unix() - from.Unix()) / int64(24*time.Hour/time.Second))
-}
+// dayNumber counts UTC days since 1970; t is a midnight.
+func dayNumber(t time.Time) int { return int(t.Unix() / int64(24*time.Hour/time.Second)) }

@@ -192,13 +192,16 @@ type Window struct {
 type Reason string
 
 const (
-	// ThresholdMet and the others are the contract's public reason codes that a
-	// trigger can give by itself.
-	ThresholdMet    Reason = "threshold_met"
+	// ThresholdMet is the only reason to pay: touched, in time, far enough.
+	ThresholdMet Reason = "threshold_met"
+	// ThresholdNotMet touched the place in time, but pays no share of the limit.
 	ThresholdNotMet Reason = "threshold_not_met"
-	OutsidePeriod   Reason = "outside_period"
-	OutsidePlace    Reason = "outside_place"
-	WaitingPeriod   Reason = "waiting_period"
+	// OutsidePeriod touched the place before the cover or after it.
+	OutsidePeriod Reason = "outside_period"
+	// OutsidePlace came not close enough, or too deep, or with nothing measured.
+	OutsidePlace Reason = "outside_place"
+	// WaitingPeriod touched the place in the cover's first time, which never pays.
+	WaitingPeriod Reason = "waiting_period"
 )
 
 // Determination is what the trigger says of one cover and one occurrence.
@@ -211,6 +214,6 @@ type Determination struct {
 	Missed     decimal.Decimal  // how far the index is from that boundary; 0 when it is reached
 	Factor     decimal.Decimal  // share of the limit, at most 18 decimals for display; 0 unless met
 	Amount     int64            // minor units of the limit's currency, rounded once, half up
-	DistanceKM *float64         // closest distance to the place's centre, 2 decimals for display; nil at a station
+	DistanceKM *float64         // of the decisive measurement from the centre, or the closest approach outside; 2 decimals; nil at a station
 	RadiusKM   *float64         // the radius within which the decisive index was measured; nil at a station
 }

@@ -14,7 +14,7 @@ func TestMichaelOverBlountstown(t *testing.T) {
 	t.Parallel()
 	d := judgeStorm(stormCover(), michael())
 	require.True(t, d.Met, "hit on the segment")
-	require.Equal(t, 22.94, *d.DistanceKM)
+	require.InDelta(t, 22.94, *d.DistanceKM, 0)
 	require.Equal(t, "135", d.Index.String(), "the larger of both ends")
 	require.True(t, d.Threshold.Equal(dec("113")))
 	require.Equal(t, int64(3_800_000_00), d.Amount)
@@ -26,7 +26,7 @@ func TestMichaelOverBlountstown(t *testing.T) {
 	d = judgeStorm(fixesOnly, michael())
 	require.False(t, d.Met, "missed on fixes alone")
 	require.Equal(t, OutsidePlace, d.Reason)
-	require.Equal(t, 50.99, *d.DistanceKM)
+	require.InDelta(t, 50.99, *d.DistanceKM, 0)
 	require.Nil(t, d.Index)
 
 	fixesOnly.Place.RadiusKM = 51
@@ -195,7 +195,7 @@ func TestStormWithoutWindMeasuresNothing(t *testing.T) {
 	d := judgeStorm(stormCover(), track(date(2018, 9, 1), []float64{0, 0.1}, "", ""))
 	require.Equal(t, OutsidePlace, d.Reason)
 	require.Nil(t, d.Index)
-	require.Equal(t, 0.0, *d.DistanceKM)
+	require.Zero(t, *d.DistanceKM)
 	require.Equal(t, OutsidePlace, judgeStorm(stormCover(), hazard.Storm{}).Reason)
 }
 

@@ -48,7 +48,7 @@ func (p Place) validate() error {
 		return fmt.Errorf("latitude %g is not between -90 and 90", p.Latitude)
 	case !(math.Abs(p.Longitude) <= 180):
 		return fmt.Errorf("longitude %g is not between -180 and 180", p.Longitude)
-	case !(p.RadiusKM > 0 && p.RadiusKM <= longestRadius):
+	case !(p.RadiusKM > 0), !(p.RadiusKM <= longestRadius):
 		return fmt.Errorf("radius %g km is not above 0 and at most half the earth's circumference", p.RadiusKM)
 	default:
 		return nil
