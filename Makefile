@@ -1,0 +1,61 @@
+# Everything here works on a machine with Go and make; Postgres is found or
+# fetched. `make` alone lists the targets.
+
+# Set here and not by `go env -w`, so that every clone builds alike. Version
+# control stamps are off because git refuses a clone that another user owns.
+export GOFLAGS := -trimpath -buildvcs=false
+
+GO_TEST := go test -timeout=15m
+LINT    := go tool -modfile=internal/tools/go.mod golangci-lint
+
+.DEFAULT_GOAL := help
+.PHONY: help demo dev build test test/race test/interop lint format generate golden verify bench clean postgres
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z\/]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: build postgres ## play the whole story over HTTP, from quote to payout (KEEP=1 leaves the server running)
+	@bin/parapet demo $(if $(KEEP),--keep)
+
+dev: build postgres ## run a server for yourself, with tokens and curl lines (ARGS="--listen=…")
+	@bin/parapet dev $(ARGS)
+
+build: ## compile bin/parapet
+	@go build -o bin/parapet ./cmd/parapet
+
+test: postgres ## run every test; needs Go and Postgres only
+	$(GO_TEST) ./...
+
+test/race: postgres ## run every test under the race detector; needs a C compiler
+	@command -v $${CC:-cc} >/dev/null || { echo "the race detector needs a C compiler: apt-get install gcc libc6-dev" >&2; exit 1; }
+	CGO_ENABLED=1 $(GO_TEST) -race ./...
+
+test/interop: build ## run the checks by foreign tools; needs Node
+	@internal/tools/interop
+
+lint: ## read the code for mistakes; the first run compiles the linter
+	$(LINT) run ./...
+
+format: ## format the code as lint wants it
+	$(LINT) fmt ./...
+
+generate: ## write the generated code anew
+	go generate ./...
+
+golden: postgres ## accept what the tests get now as what they expect; read the diff
+	UPDATE_GOLDEN=1 $(GO_TEST) -count=1 -run=Golden ./...
+
+verify: ## check that generated code, go.mod and the house rules are as committed
+	@internal/tools/unchanged go generate ./...
+	go mod tidy -diff
+	@! find graph/unbound -name '*.go' 2>/dev/null | grep . || { echo "graph/unbound holds resolvers without a home: move them" >&2; exit 1; }
+	$(GO_TEST) -count=1 ./internal/arch
+
+bench: postgres ## measure: time and memory of what must be fast
+	@internal/tools/benchmarks
+
+clean: ## remove what was built
+	rm -rf bin
+
+postgres: # find the Postgres server, or fetch it
+	@internal/tools/postgres
