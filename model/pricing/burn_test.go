@@ -173,6 +173,46 @@ func TestBurnPricesAShortTermOnItsSeason(t *testing.T) {
 	}
 }
 
+// TestBurnJudgesRainYearByYear wants every window inside one year's cover, and
+// with a winter's cover the first January judged although its cover began before
+// the data.
+func TestBurnJudgesRainYearByYear(t *testing.T) {
+	t.Parallel()
+	attach, exhaust := dec("40"), dec("120")
+	c := trigger.Cover{
+		Limit: money.New(10_000_000, "USD"), Term: "P365D",
+		Place: trigger.Place{Kind: trigger.AtStation, Station: "Seattle"},
+		Trigger: trigger.Trigger{
+			Kind: hazard.StationDay, Index: "precipitation_sum", Unit: "mm",
+			Direction: trigger.AtLeast, DecidesOn: trigger.Final, Days: 5,
+		},
+		Payout: trigger.Payout{Shape: trigger.Linear, Attach: &attach, Exhaust: &exhaust},
+	}
+	par := loadings()
+	par.MaximumRateOnLine = dec("5")
+	_, basis, history, err := pricing.Burn(c, par, hazard.Shipped(), asOf)
+	require.NoError(t, err)
+	require.Equal(t, 4, basis.Years)
+	require.Equal(t, basis.PayingEvents, len(history))
+	require.Contains(t, basis.Notes[1], "windows of 5 days")
+	for i, past := range history {
+		require.Nil(t, past.DistanceKM)
+		require.Equal(t, "Seattle/"+past.OccurredAt.Format(time.DateOnly), past.SourceEventID)
+		require.Equal(t, past.OccurredAt.Year(), past.OccurredAt.AddDate(0, 0, -4).Year())
+		if i > 0 {
+			require.GreaterOrEqual(t, history[i-1].OccurredAt.Sub(past.OccurredAt), 5*24*time.Hour, "no day counts twice")
+		}
+	}
+
+	start := time.Date(2026, time.December, 20, 0, 0, 0, 0, time.UTC)
+	c.StartsAt, c.Term = &start, "P60D"
+	_, basis, history, err = pricing.Burn(c, par, hazard.Shipped(), asOf)
+	require.NoError(t, err)
+	require.Equal(t, &pricing.Season{From: "12-20", To: "02-18"}, basis.Season)
+	require.Equal(t, 2012, history[len(history)-1].OccurredAt.Year())
+	require.Equal(t, time.January, history[len(history)-1].OccurredAt.Month())
+}
+
 func BenchmarkQuakeCircle(b *testing.B) { benchmark(b, quakeCover(23.98, 121.61)) }
 
 func BenchmarkCycloneCircle(b *testing.B) { benchmark(b, cycloneCover()) }

@@ -106,7 +106,7 @@ type Measure struct {
 
 // Uninsurable is the error for a premium above the product's largest rate on
 // line: the event is so frequent that a cover would only swap money.
-type Uninsurable struct {
+type Uninsurable struct { //nolint:errname // the field's own word, and what a caller asks for
 	Premium    money.Money     // what it would have cost
 	RateOnLine decimal.Decimal // premium / limit
 	Maximum    decimal.Decimal // the product's largest rate on line

@@ -64,7 +64,7 @@ func (r *asIf) rain(h *hazard.History) error {
 		return fmt.Errorf("the price data has no station %q", r.cover.Place.Station)
 	}
 	for _, period := range r.season.covers(r.data) {
-		for _, window := range trigger.Windows(r.cover, period, period.From, station.Days, nil) {
+		for _, window := range trigger.Windows(r.cover, period, period.From, within(station.Days, period), nil) {
 			last := window.Last()
 			r.judge(period, trigger.Occurrence{
 				SourceEventID: station.Name + "/" + last.Format(time.DateOnly), Window: &window,
@@ -72,6 +72,15 @@ func (r *asIf) rain(h *hazard.History) error {
 		}
 	}
 	return nil
+}
+
+// within cuts the days of a period out of days in order of date.
+func within(days []hazard.Day, p trigger.Period) []hazard.Day {
+	at := func(t time.Time) int {
+		i, _ := slices.BinarySearchFunc(days, t, func(day hazard.Day, t time.Time) int { return day.Date.Compare(t) })
+		return i
+	}
+	return days[at(p.From):at(p.To)]
 }
 
 // judge counts the occurrence when it touched the place in the season, and

@@ -205,3 +205,17 @@ func FuzzContext(f *testing.F) {
 		}
 	})
 }
+
+func BenchmarkPrice(b *testing.B) {
+	for _, p := range product.Shipped() {
+		b.Run(p.Key(), func(b *testing.B) {
+			h := hazard.Shipped()
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := p.Price([]byte(`{"partner":"acme"}`), asOf, h); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -39,6 +39,7 @@ func TestParseTellsWhatIsWrongAndWhere(t *testing.T) {
 		"duration":           {"waiting_period: P0D", "waiting_period: none", "/times/waiting_period: times.waiting_period must be an ISO 8601 duration"},
 		"a reference":        {"      type: number\n      minimum: 5", "      $ref: file:///etc/passwd\n      minimum: 5", "plain keywords"},
 		"no bounds":          {"      minimum: 5\n", "", "radius_km is a number and must have a minimum and a maximum"},
+		"a list without end": {"      maxItems: 20\n", "", "steps has items and must have maxItems"},
 		"a pattern of none":  {`pattern: "^[A-Z]{2}$"`, `pattern: "["`, "/context: not a usable JSON Schema"},
 		"negative amount":    {"minimum_premium: 2500", "minimum_premium: -1", "/currencies/0/minimum_premium: currencies.0.minimum_premium must be at least 0"},
 		"expectation halved": {"met: false, ", "", "/examples/0/expect/met: examples.0.expect.met is required"},

@@ -15,10 +15,10 @@ import (
 // Exactly one of Quake, Storm and Rain is set.
 type Example struct {
 	Name    string            `json:"name"`
-	Context jsontext.Value    `json:"context"` // on top of the defaults; may be left out
-	Quake   *ExampleQuake     `json:"quake"`
-	Storm   []ExampleFix      `json:"storm"`
-	Rain    []decimal.Decimal `json:"rain"` // mm a day, from the first day of cover
+	Context jsontext.Value    `json:"context,omitzero"` // on top of the defaults; may be left out
+	Quake   *ExampleQuake     `json:"quake,omitzero"`
+	Storm   []ExampleFix      `json:"storm,omitzero"`
+	Rain    []decimal.Decimal `json:"rain,omitzero"` // mm a day, from the first day of cover
 	Expect  Expectation       `json:"expect"`
 }
 
@@ -27,7 +27,7 @@ type ExampleQuake struct {
 	Latitude  float64          `json:"latitude"`
 	Longitude float64          `json:"longitude"`
 	Magnitude decimal.Decimal  `json:"magnitude"`
-	DepthKM   *decimal.Decimal `json:"depth_km"`
+	DepthKM   *decimal.Decimal `json:"depth_km,omitzero"`
 }
 
 // ExampleFix is a position of a storm, some hours after the start of cover.
@@ -35,7 +35,7 @@ type ExampleFix struct {
 	Hour      int              `json:"hour"`
 	Latitude  float64          `json:"latitude"`
 	Longitude float64          `json:"longitude"`
-	WindKN    *decimal.Decimal `json:"wind_kn"`
+	WindKN    *decimal.Decimal `json:"wind_kn,omitzero"`
 }
 
 // Expectation is what the determination must be. Index is nil where nothing
@@ -43,7 +43,7 @@ type ExampleFix struct {
 type Expectation struct {
 	Met    bool             `json:"met"`
 	Reason trigger.Reason   `json:"reason"`
-	Index  *decimal.Decimal `json:"index"`
+	Index  *decimal.Decimal `json:"index,omitzero"`
 	Factor decimal.Decimal  `json:"factor"`
 	Amount int64            `json:"amount"`
 }

@@ -175,7 +175,8 @@ func list(values []any) string {
 
 // onePerMember orders fields by pointer and keeps the most basic complaint of
 // each member: a number where a currency belongs is of the wrong type, and that
-// it is none of the known ones is no news.
+// it is none of the known ones is no news. A fault of a member hides those
+// inside it, so that a list of a hundred thousand wrong items is one answer.
 func onePerMember(fields []Field) []Field {
 	rank := func(f Field) int {
 		if f.Code == CodeRequired || f.Code == CodeNull || f.Code == CodeType {
@@ -186,5 +187,17 @@ func onePerMember(fields []Field) []Field {
 	slices.SortStableFunc(fields, func(a, b Field) int {
 		return cmp.Or(cmp.Compare(a.Pointer, b.Pointer), cmp.Compare(rank(a), rank(b)))
 	})
-	return slices.CompactFunc(fields, func(a, b Field) bool { return a.Pointer == b.Pointer })
+	fields = slices.CompactFunc(fields, func(a, b Field) bool { return a.Pointer == b.Pointer })
+	wrong := make(map[string]bool, len(fields))
+	for _, field := range fields {
+		wrong[field.Pointer] = true
+	}
+	return slices.DeleteFunc(fields, func(f Field) bool {
+		for at := strings.LastIndexByte(f.Pointer, '/'); at >= 0; at = strings.LastIndexByte(f.Pointer[:at], '/') {
+			if wrong[f.Pointer[:at]] {
+				return true
+			}
+		}
+		return false
+	})
 }

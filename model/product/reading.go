@@ -114,6 +114,9 @@ func (r *reading) fillArray(n *schemaNode, value jsontext.Value, path []string) 
 	if err := json.Unmarshal(value, &items); err != nil {
 		return nil, nil, err
 	}
+	if most := *n.MaxItems; len(items) > most {
+		items = items[:most+1] // one too many is as wrong as a hundred thousand, and is told in no time
+	}
 	for i, item := range items {
 		full, known, err := r.fill(n.Items, item, append(slices.Clone(path), strconv.Itoa(i)))
 		if err != nil {

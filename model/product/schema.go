@@ -27,6 +27,7 @@ type schemaNode struct {
 	Type       jsontext.Value         `json:"type"`
 	Properties map[string]*schemaNode `json:"properties"`
 	Items      *schemaNode            `json:"items"`
+	MaxItems   *int                   `json:"maxItems"`
 	Default    jsontext.Value         `json:"default"`
 	Minimum    *float64               `json:"minimum"`
 	Maximum    *float64               `json:"maximum"`
@@ -49,7 +50,6 @@ type keywords struct {
 	MinLength   jsontext.Value `json:"minLength"`
 	MaxLength   jsontext.Value `json:"maxLength"`
 	MinItems    jsontext.Value `json:"minItems"`
-	MaxItems    jsontext.Value `json:"maxItems"`
 }
 
 // readSchema reads a context schema written as JSON. Only keywords that the walk
@@ -85,16 +85,20 @@ func compile(source jsontext.Value) (*jsonschema.Schema, error) {
 	return compiler.Compile(name)
 }
 
-// bounded refuses numbers without bounds: they are what keeps 1e400 out of
-// everything that calculates.
+// bounded refuses numbers and lists without bounds: bounds are what keeps 1e400
+// out of everything that calculates, and a mebibyte of items out of the library.
 func (n *schemaNode) bounded(path []string) error {
+	if n == nil {
+		return nil
+	}
 	if kind := string(n.Type); (kind == `"number"` || kind == `"integer"`) && (n.Minimum == nil || n.Maximum == nil) {
 		return fmt.Errorf("%s is a number and must have a minimum and a maximum", strings.Join(path, "."))
 	}
-	if n.Items != nil {
-		if err := n.Items.bounded(append(slices.Clone(path), "items")); err != nil {
-			return err
-		}
+	if n.Items != nil && n.MaxItems == nil {
+		return fmt.Errorf("%s has items and must have maxItems", strings.Join(path, "."))
+	}
+	if err := n.Items.bounded(append(slices.Clone(path), "items")); err != nil {
+		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(n.Properties)) {
 		if err := n.Properties[name].bounded(append(slices.Clone(path), name)); err != nil {
