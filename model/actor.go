@@ -1,6 +1,9 @@
 package model
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // ActorKind says in which role somebody acts.
 type ActorKind string
@@ -59,6 +62,9 @@ type Actor struct {
 	// Sources a data source may post for. Empty with AnySource false means none.
 	Sources   []string
 	AnySource bool
+	// Idempotency is the key of this request, nil without one. It travels with the
+	// actor because a key belongs to whoever uses it.
+	Idempotency *IdempotencyKey
 }
 
 // System is Parapet acting by itself.
@@ -66,3 +72,32 @@ func System() Actor { return Actor{Kind: ActorSystem, Name: "parapet"} }
 
 // Has tells whether the actor's token carries the scope.
 func (a Actor) Has(scope Scope) bool { return slices.Contains(a.Scopes, scope) }
+
+// may refuses an actor without the scope. Operators read every partner's records
+// and write none of them: what they do has operations of its own.
+func (a Actor) may(scope Scope) error {
+	reading := strings.HasSuffix(string(scope), ":read")
+	switch a.Kind {
+	case ActorSystem:
+		return nil
+	case ActorOperator:
+		if reading || scope == ScopeOperator || scope == ScopeObservationsWrite && a.Has(scope) {
+			return nil
+		}
+		if scope != ScopeObservationsWrite {
+			return Fail(CodeInsufficientScope, "This needs a partner's token with the scope %s; operators do not act for partners.", scope)
+		}
+	case ActorPartner:
+		if a.Has(scope) {
+			return nil
+		}
+	case ActorSource:
+		if scope == ScopeObservationsWrite && a.Has(scope) {
+			return nil
+		}
+	case ActorRail:
+	}
+	e := Fail(CodeInsufficientScope, "The token lacks the scope %s; ask the issuer for it.", scope)
+	e.Extra = map[string]any{"scope": string(scope)}
+	return e
+}

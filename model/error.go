@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"parapet/model/wire"
 )
 
 // Code is a machine-readable kind of failure. The list is closed and is the
@@ -50,10 +52,11 @@ const (
 )
 
 // FieldError is one member of the request that is wrong.
-type FieldError struct {
-	Pointer string `json:"pointer"` // JSON pointer into the request body: /context/location
-	Code    string `json:"code"`    // required, null, type, value, …
-	Detail  string `json:"detail"`  // what would be right
+type FieldError = wire.FieldError
+
+// wrong is one member that is wrong: where, in which way, and what would be right.
+func wrong(pointer, code, detail string) FieldError {
+	return FieldError{Pointer: pointer, Code: code, Detail: detail}
 }
 
 // Error is the only error a door shows. Detail is the partner's sentence; the

@@ -34,3 +34,25 @@ type ObservationInput struct {
 	// re-dated for a rehearsal.
 	ReplayedFrom *time.Time `json:"replayed_from,omitzero"`
 }
+
+// Observation is one measurement as its source tells it now.
+type Observation struct {
+	Header
+	ObservationInput
+	OccurrenceID *string `json:"occurrence_id"` // null for a station's day, which belongs to no single occurrence
+}
+
+// ObservationResult is what became of one observation of a batch.
+type ObservationResult struct {
+	Index  int          `json:"index"`  // position in the request
+	Result string       `json:"result"` // created, revised, unchanged, rejected
+	ID     *string      `json:"id"`     // null when rejected
+	Errors []FieldError `json:"errors"`
+}
+
+// FieldError is one member of a request that is wrong.
+type FieldError struct {
+	Pointer string `json:"pointer"` // RFC 6901, into the request body
+	Code    string `json:"code"`
+	Detail  string `json:"detail"` // what would be right
+}

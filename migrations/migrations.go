@@ -1,0 +1,110 @@
+// Package migrations brings a database to the schema this release needs: ours
+// through bun, River's through its own migrator, both under one advisory lock,
+// so that any number of processes may start at once.
+package migrations
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/rivermigrate"
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
+	"github.com/uptrace/bun/migrate"
+)
+
+//go:embed *.sql
+var files embed.FS
+
+// RiverSchema is where River keeps its tables, apart from ours.
+const RiverSchema = "river"
+
+// lockKey is any constant that nobody else uses: "parapet" in hexadecimal.
+const lockKey int64 = 0x70617261706574
+
+// Apply migrates and returns the names of the migrations it applied. It waits
+// while another process applies them.
+func Apply(ctx context.Context, pool *pgxpool.Pool) ([]string, error) {
+	lock, err := pool.Acquire(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("connect: %w", err)
+	}
+	defer lock.Release()
+	if _, err := lock.Exec(ctx, "select pg_advisory_lock($1)", lockKey); err != nil {
+		return nil, fmt.Errorf("lock migrations: %w", err)
+	}
+	defer func() { _, _ = lock.Exec(context.WithoutCancel(ctx), "select pg_advisory_unlock($1)", lockKey) }()
+
+	if err := applyRiver(ctx, pool); err != nil {
+		return nil, fmt.Errorf("river migrations: %w", err)
+	}
+	return applyOurs(ctx, pool)
+}
+
+func applyRiver(ctx context.Context, pool *pgxpool.Pool) error {
+	if _, err := pool.Exec(ctx, "create schema if not exists "+pgx.Identifier{RiverSchema}.Sanitize()); err != nil {
+		return err
+	}
+	migrator, err := rivermigrate.New(riverpgxv5.New(pool), &rivermigrate.Config{Schema: RiverSchema})
+	if err != nil {
+		return err
+	}
+	_, err = migrator.Migrate(ctx, rivermigrate.DirectionUp, nil)
+	return err
+}
+
+func applyOurs(ctx context.Context, pool *pgxpool.Pool) ([]string, error) {
+	migrator, closeDB, err := ours(ctx, pool)
+	if err != nil {
+		return nil, err
+	}
+	defer closeDB()
+	if err := migrator.Init(ctx); err != nil {
+		return nil, fmt.Errorf("prepare migration table: %w", err)
+	}
+	group, err := migrator.Migrate(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("migrate: %w", err)
+	}
+	names := make([]string, 0, len(group.Migrations))
+	for i := range group.Migrations {
+		names = append(names, group.Migrations[i].String())
+	}
+	return names, nil
+}
+
+// ErrPending says that the database is behind this release.
+var ErrPending = errors.New("the database has unapplied migrations; run: parapet migrate")
+
+// Check returns ErrPending unless every migration of ours is applied.
+func Check(ctx context.Context, pool *pgxpool.Pool) error {
+	migrator, closeDB, err := ours(ctx, pool)
+	if err != nil {
+		return err
+	}
+	defer closeDB()
+	status, err := migrator.MigrationsWithStatus(ctx)
+	if err != nil {
+		return fmt.Errorf("read migrations: %w", errors.Join(ErrPending, err))
+	}
+	if len(status.Unapplied()) > 0 {
+		return ErrPending
+	}
+	return nil
+}
+
+func ours(ctx context.Context, pool *pgxpool.Pool) (*migrate.Migrator, func(), error) {
+	found := migrate.NewMigrations()
+	if err := found.Discover(files); err != nil {
+		return nil, nil, fmt.Errorf("read migrations: %w", err)
+	}
+	db := bun.NewDB(stdlib.OpenDBFromPool(pool), pgdialect.New())
+	migrator := migrate.NewMigrator(db, found, migrate.WithMarkAppliedOnSuccess(true))
+	return migrator, func() { _ = db.Close() }, ctx.Err()
+}

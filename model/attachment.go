@@ -1,0 +1,190 @@
+package model
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/gabriel-vasile/mimetype"
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"parapet/model/wire"
+)
+
+// attachmentRow is a document of a claim; its bytes are in Files.
+type attachmentRow struct {
+	bun.BaseModel `bun:"table:attachments,alias:a"`
+	header
+
+	ClaimID     uuid.UUID `bun:"type:uuid"`
+	Status      string
+	FileName    string
+	ContentType string
+	Size        int64
+	SHA256      string `bun:"sha256"`
+	Purpose     *string
+	Description *string
+	StorageKey  string
+}
+
+// AttachmentRequest adds a document to a claim.
+type AttachmentRequest struct {
+	FileName    string
+	ContentType string
+	Content     []byte
+	Purpose     *string
+	Description *string
+	SHA256      *string // hexadecimal; checked when given
+}
+
+const (
+	maxAttachment  = 10 << 20
+	maxAttachments = 50
+	stored         = "stored"
+)
+
+// attachable are the types a claim takes, each with what its bytes may look like:
+// text has no signature of its own, so a table may look like plain text.
+var attachable = map[string][]string{
+	"application/pdf":      {"application/pdf"},
+	"image/png":            {"image/png"},
+	"image/jpeg":           {"image/jpeg"},
+	"image/webp":           {"image/webp"},
+	"image/heic":           {"image/heic", "image/heic-sequence"},
+	"text/csv":             {"text/csv", "text/plain"},
+	"application/json":     {"application/json", "application/geo+json"},
+	"application/geo+json": {"application/geo+json", "application/json"},
+	"text/plain":           {"text/plain", "text/csv", "text/tab-separated-values"},
+}
+
+func (in *AttachmentRequest) check() []FieldError {
+	c := fieldCheck{}
+	name := in.FileName
+	c.that(name != "" && utf8.RuneCountInString(name) <= 255 && !strings.ContainsAny(name, "/\\\r\n\"") && name != "." && name != "..",
+		"/file_name", "value", "Use a plain file name of 1 to 255 characters, without slashes, quotes and line ends.")
+	c.that(len(in.Content) > 0, "/content_base64", "required", "The file is empty.")
+	c.that(len(in.Content) <= maxAttachment, "/content_base64", "length", "A file has at most 10 MiB.")
+	c.that(in.Purpose == nil || utf8.RuneCountInString(*in.Purpose) <= 100, "/purpose", "length", "Use at most 100 characters.")
+	c.that(in.Description == nil || utf8.RuneCountInString(*in.Description) <= 1000, "/description", "length", "Use at most 1000 characters.")
+	c.that(in.SHA256 == nil || strings.EqualFold(*in.SHA256, in.digest()), "/sha256", "mismatch", "It is not the SHA-256 of the content; was the file damaged on its way?")
+	looks, ok := attachable[in.ContentType]
+	c.that(ok, "/content_type", "enum", "A claim takes pdf, png, jpeg, webp, heic, csv, json, geojson and plain text.")
+	if ok && len(in.Content) > 0 && len(in.Content) <= maxAttachment {
+		seen := sniff(in.Content)
+		c.that(slices.Contains(looks, seen), "/content_type", "mismatch", "The content is "+seen+", not what content_type says.")
+	}
+	return c.fields
+}
+
+func (in *AttachmentRequest) digest() string {
+	sum := sha256.Sum256(in.Content)
+	return hex.EncodeToString(sum[:])
+}
+
+func sniff(content []byte) string {
+	seen, _, _ := strings.Cut(mimetype.Detect(content).String(), ";")
+	return seen
+}
+
+// AddAttachment stores a document for a claim. The bytes are stored before the
+// record is, so no record ever lacks its file; a file without a record is
+// removed. Errors: not_found, validation_failed, state_conflict.
+func (s *Service) AddAttachment(ctx context.Context, actor Actor, claim string, in AttachmentRequest) (*wire.Attachment, error) {
+	on, err := s.claimOf(ctx, actor, ScopeClaimsWrite, claim)
+	if err != nil {
+		return nil, err
+	}
+	if fields := in.check(); len(fields) > 0 {
+		return nil, Invalid(fields...)
+	}
+	key := on.Partner + "/" + newID().String()
+	if err := s.files.Put(ctx, key, bytes.NewReader(in.Content)); err != nil {
+		return nil, fmt.Errorf("store attachment: %w", err)
+	}
+	var attachment *wire.Attachment
+	err = s.change(ctx, actor, func(ctx context.Context, u *unit) error {
+		attachment, err = u.attach(ctx, on.ID, key, in)
+		return err
+	})
+	if err != nil {
+		return nil, errors.Join(err, s.files.Delete(context.WithoutCancel(ctx), key))
+	}
+	return attachment, nil
+}
+
+func (u *unit) attach(ctx context.Context, claim uuid.UUID, key string, in AttachmentRequest) (*wire.Attachment, error) {
+	on, err := u.lockClaim(ctx, claim)
+	if err != nil {
+		return nil, err
+	}
+	have, err := u.NewSelect().Model((*attachmentRow)(nil)).Where("claim_id = ?", on.ID).Where("partner = ?", on.Partner).Count(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("count attachments: %w", err)
+	}
+	if have >= maxAttachments {
+		return nil, Fail(CodeStateConflict, "A claim takes at most %d attachments.", maxAttachments)
+	}
+	row := &attachmentRow{
+		header: u.fresh(on.Partner), ClaimID: on.ID, Status: stored, FileName: in.FileName, ContentType: in.ContentType,
+		Size: int64(len(in.Content)), SHA256: in.digest(), Purpose: in.Purpose, Description: in.Description, StorageKey: key,
+	}
+	if _, err := u.NewInsert().Model(row).Exec(ctx); err != nil {
+		return nil, fmt.Errorf("insert attachment: %w", err)
+	}
+	public := row.public()
+	err = u.noted(ctx, on, &row.header, nounAttachment, EventClaimAttachmentAdded, public, "The document "+row.FileName+" was added.", map[string]any{"attachment_id": public.ID, "file_name": row.FileName})
+	if err != nil {
+		return nil, err
+	}
+	return public, u.answered(ctx, statusCreated, public.ID, public)
+}
+
+// GetAttachments are a claim's documents, newest first. Errors: not_found,
+// cursor_invalid.
+func (s *Service) GetAttachments(ctx context.Context, actor Actor, claim string, in PageRequest) (*wire.List[wire.Attachment], error) {
+	on, err := s.claimOf(ctx, actor, ScopeClaimsRead, claim)
+	if err != nil {
+		return nil, err
+	}
+	var rows []attachmentRow
+	q := s.db.NewSelect().Model(&rows).Where("a.claim_id = ?", on.ID).Where("a.partner = ?", on.Partner)
+	return newestFirst(ctx, s, actor, q, &rows, in, "attachments/"+claim, func(r *attachmentRow) wire.Attachment { return *r.public() })
+}
+
+// OpenAttachment is a document with its bytes; the caller closes them. Errors:
+// not_found.
+func (s *Service) OpenAttachment(ctx context.Context, actor Actor, claim, id string) (*wire.Attachment, io.ReadCloser, error) {
+	on, err := s.claimOf(ctx, actor, ScopeClaimsRead, claim)
+	if err != nil {
+		return nil, nil, err
+	}
+	row := new(attachmentRow)
+	if err := s.read(ctx, actor, ScopeClaimsRead, nounAttachment, id, row); err != nil {
+		return nil, nil, err
+	}
+	if row.ClaimID != on.ID {
+		return nil, nil, nounAttachment.notFound()
+	}
+	content, err := s.files.Open(ctx, row.StorageKey)
+	if err != nil {
+		return nil, nil, fmt.Errorf("open attachment: %w", err)
+	}
+	return row.public(), content, nil
+}
+
+func (r *attachmentRow) public() *wire.Attachment {
+	claim, id := nounClaim.id(r.ClaimID), nounAttachment.id(r.ID)
+	return &wire.Attachment{
+		Header: r.header.public(nounAttachment), ClaimID: claim, FileName: r.FileName, ContentType: r.ContentType,
+		Size: r.Size, SHA256: r.SHA256, Purpose: r.Purpose, Description: r.Description, Status: r.Status,
+		DownloadURL: "/v1/claims/" + claim + "/attachments/" + id + "/content",
+	}
+}

@@ -1,0 +1,120 @@
+package model
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"parapet/model/money"
+	"parapet/model/wire"
+)
+
+// claimRow asks for money under a policy.
+type claimRow struct {
+	bun.BaseModel `bun:"table:claims,alias:c"`
+	header
+	references
+
+	PolicyID         uuid.UUID `bun:"type:uuid"`
+	Status           ClaimStatus
+	Origin           Origin
+	Description      *string
+	OccurrenceID     *uuid.UUID `bun:"type:uuid"`
+	OccurredAt       *time.Time
+	DeterminationID  *uuid.UUID `bun:"type:uuid"`
+	Currency         string
+	RequestedAmount  *int64
+	Amount           *int64
+	Outcome          *string
+	ReasonCodes      []string `bun:",array"`
+	DecidedAt        *time.Time
+	NextReviewAt     *time.Time
+	OpenedAt         time.Time
+	ClosedAt         *time.Time
+	TimelineSequence int64
+}
+
+// claimParts are the records that stand inside a claim.
+type claimParts struct {
+	occurrence    *occurrenceRow
+	determination *wire.Determination
+	payouts       []wire.Payout
+}
+
+func (r *claimRow) public(parts claimParts) *wire.Claim {
+	c := &wire.Claim{
+		Header: r.header.public(nounClaim), References: r.own(),
+		PolicyID: nounPolicy.id(r.PolicyID), Status: string(r.Status), Origin: string(r.Origin),
+		Description: r.Description, Determination: parts.determination, Payouts: parts.payouts,
+		RequestedAmount: r.money(r.RequestedAmount), Amount: r.money(r.Amount),
+		OpenedAt: r.OpenedAt, ClosedAt: r.ClosedAt,
+	}
+	if parts.occurrence != nil {
+		c.Occurrence = parts.occurrence.brief(*r.OccurredAt)
+	}
+	if r.Outcome != nil {
+		c.Decision = &wire.Decision{Outcome: *r.Outcome, ReasonCodes: r.ReasonCodes, DecidedAt: *r.DecidedAt, NextReviewAt: r.NextReviewAt}
+	}
+	return c
+}
+
+func (r *claimRow) money(amount *int64) *wire.Money {
+	if amount == nil {
+		return nil
+	}
+	m := money.New(*amount, r.Currency)
+	return &m
+}
+
+// GetClaim is one claim with its payouts. Errors: not_found.
+func (s *Service) GetClaim(ctx context.Context, actor Actor, id string) (*wire.Claim, error) {
+	row, err := s.claimOf(ctx, actor, ScopeClaimsRead, id)
+	if err != nil {
+		return nil, err
+	}
+	claim, err := publicClaim(ctx, s.db, row)
+	return claim, explain(err)
+}
+
+// claimOf reads a claim the actor may see, under the scope of the operation.
+func (s *Service) claimOf(ctx context.Context, actor Actor, scope Scope, id string) (*claimRow, error) {
+	row := new(claimRow)
+	return row, s.read(ctx, actor, scope, nounClaim, id, row)
+}
+
+// publicClaim reads what stands inside a claim.
+func publicClaim(ctx context.Context, db bun.IDB, row *claimRow) (*wire.Claim, error) {
+	var parts claimParts
+	if row.OccurrenceID != nil {
+		parts.occurrence = new(occurrenceRow)
+		if err := db.NewSelect().Model(parts.occurrence).Where("id = ?", row.OccurrenceID).Scan(ctx); err != nil {
+			return nil, fmt.Errorf("read occurrence of claim: %w", err)
+		}
+	}
+	if row.DeterminationID != nil {
+		d := new(determinationRow)
+		if err := db.NewSelect().Model(d).Where("id = ?", row.DeterminationID).Where("partner = ?", row.Partner).Scan(ctx); err != nil {
+			return nil, fmt.Errorf("read determination of claim: %w", err)
+		}
+		parts.determination = &d.Body
+	}
+	var payouts []payoutRow
+	err := db.NewSelect().Model(&payouts).Where("claim_id = ?", row.ID).Where("partner = ?", row.Partner).OrderExpr("id").Scan(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read payouts of claim: %w", err)
+	}
+	for i := range payouts {
+		parts.payouts = append(parts.payouts, *payouts[i].public())
+	}
+	return row.public(parts), nil
+}
+
+// lockClaim locks the claim and reads it. It comes after the policy's lock and
+// before any payout's.
+func (u *unit) lockClaim(ctx context.Context, id uuid.UUID) (*claimRow, error) {
+	row := new(claimRow)
+	return row, u.locked(ctx, row, id, nounClaim)
+}

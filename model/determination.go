@@ -1,0 +1,125 @@
+package model
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
+	"github.com/gowebpki/jcs"
+	"github.com/shopspring/decimal"
+	"github.com/uptrace/bun"
+
+	"parapet/model/money"
+	"parapet/model/trigger"
+	"parapet/model/wire"
+)
+
+// determinationRow is what the trigger said of one policy and one occurrence at
+// one version of the facts.
+type determinationRow struct {
+	bun.BaseModel `bun:"table:determinations,alias:d"`
+
+	ID           uuid.UUID `bun:",pk,type:uuid"`
+	Partner      string    `bun:",pk"`
+	PolicyID     uuid.UUID `bun:"type:uuid"`
+	OccurrenceID uuid.UUID `bun:"type:uuid"`
+	CreatedAt    time.Time
+	Met          bool
+	Stage        trigger.Stage
+	Amount       int64
+	Body         wire.Determination `bun:"type:json"`
+	Receipt      jsontext.Value     `bun:"type:json"`
+	ReceiptHash  string
+}
+
+// receipt is everything needed to repeat a determination by hand. Its hash, over
+// canonical JSON (RFC 8785), stands in the claim.
+type receipt struct {
+	Product        string             `json:"product"`
+	ProductVersion int                `json:"product_version"`
+	TermsHash      string             `json:"terms_hash"`
+	CoverFrom      time.Time          `json:"cover_from"`
+	CoverTo        time.Time          `json:"cover_to"`
+	Source         string             `json:"source"`
+	SourceEventID  string             `json:"source_event_id"`
+	OccurredAt     time.Time          `json:"occurred_at"`
+	Determination  wire.Determination `json:"determination"`
+}
+
+// determine writes down what the trigger says of a policy.
+func (u *unit) determine(p *policyRow, occ *occurrenceRow, facts trigger.Occurrence, d trigger.Determination) (*determinationRow, error) {
+	body := publicDetermination(p, facts, d)
+	text, err := wire.Encode(receipt{
+		Product: p.Product, ProductVersion: p.ProductVersion, TermsHash: p.TermsHash,
+		CoverFrom: p.EffectiveAt, CoverTo: p.ends(),
+		Source: facts.Source, SourceEventID: facts.SourceEventID, OccurredAt: d.OccurredAt, Determination: body,
+	})
+	if err == nil {
+		text, err = jcs.Transform(text)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("write receipt: %w", err)
+	}
+	sum := sha256.Sum256(text)
+	body.ReceiptHash = "sha256:" + hex.EncodeToString(sum[:])
+	return &determinationRow{
+		ID: newID(), Partner: p.Partner, PolicyID: p.ID, OccurrenceID: occ.ID, CreatedAt: u.now,
+		Met: d.Met, Stage: facts.Stage, Amount: d.Amount, Body: body, Receipt: text, ReceiptHash: body.ReceiptHash,
+	}, nil
+}
+
+func publicDetermination(p *policyRow, facts trigger.Occurrence, d trigger.Determination) wire.Determination {
+	unit := p.Cover.Trigger.Unit
+	public := wire.Determination{
+		Threshold:  wire.Measure{Value: d.Threshold.String(), Unit: unit},
+		DistanceKM: d.DistanceKM, Factor: d.Factor.String(),
+		Amount: money.New(d.Amount, p.Currency), Stage: publicStage(facts.Stage),
+		SourceVersion: facts.SourceVersion, TermsHash: p.TermsHash,
+	}
+	if d.Index != nil {
+		public.Index = &wire.Measure{Value: d.Index.String(), Unit: unit}
+	}
+	return public
+}
+
+// publicStage is a determination's word for the stage of its facts.
+func publicStage(s trigger.Stage) string {
+	if s == trigger.Final {
+		return "final"
+	}
+	return "provisional"
+}
+
+// missed is what a partner is told when the trigger is not met: every number
+// needed to see why.
+func missed(p *policyRow, facts trigger.Occurrence, d trigger.Determination) *Error {
+	public := publicDetermination(p, facts, d)
+	e := Fail(CodeTriggerNotMet, "The trigger is not met: %s.", reasonSentence(d, public))
+	e.Extra = map[string]any{
+		"reason": string(d.Reason), "index": public.Index, "threshold": public.Threshold,
+		"missed_by":   wire.Measure{Value: d.Missed.String(), Unit: public.Threshold.Unit},
+		"distance_km": d.DistanceKM, "stage": public.Stage,
+	}
+	return e
+}
+
+func reasonSentence(d trigger.Determination, public wire.Determination) string {
+	switch d.Reason {
+	case trigger.ThresholdNotMet:
+		if d.Missed.GreaterThan(decimal.Zero) && public.Index != nil {
+			return fmt.Sprintf("the index %s %s misses the threshold %s by %s", public.Index.Value, public.Index.Unit, public.Threshold.Value, d.Missed)
+		}
+		return "the index stays on the wrong side of its threshold"
+	case trigger.OutsidePeriod:
+		return "it happened outside the period of cover"
+	case trigger.OutsidePlace:
+		return "it happened outside the insured place"
+	case trigger.WaitingPeriod:
+		return "it happened in the waiting period"
+	case trigger.ThresholdMet:
+	}
+	return "the amount owed rounds to nothing"
+}

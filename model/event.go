@@ -1,0 +1,93 @@
+package model
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"parapet/model/wire"
+)
+
+// EventType names what happened to a record.
+type EventType string
+
+// The catalogue. Most are the event of an arrow in lifecycle.go.
+const (
+	EventQuoteCreated         EventType = "quote.created"
+	EventQuoteBound           EventType = "quote.bound"
+	EventQuoteExpired         EventType = "quote.expired"
+	EventPolicyActivated      EventType = "policy.activated"
+	EventPolicyExhausted      EventType = "policy.exhausted"
+	EventPolicyExpired        EventType = "policy.expired"
+	EventPolicyCancelled      EventType = "policy.cancelled"
+	EventPolicyArchived       EventType = "policy.archived"
+	EventPolicyUpdated        EventType = "policy.updated"
+	EventClaimOpened          EventType = "claim.opened"
+	EventClaimApproved        EventType = "claim.approved"
+	EventClaimDeferred        EventType = "claim.deferred"
+	EventClaimDeclined        EventType = "claim.declined"
+	EventClaimWithdrawn       EventType = "claim.withdrawn"
+	EventClaimClosed          EventType = "claim.closed"
+	EventClaimReopened        EventType = "claim.reopened"
+	EventClaimUpdated         EventType = "claim.updated"
+	EventClaimAttachmentAdded EventType = "claim.attachment_added"
+	EventClaimMessageAdded    EventType = "claim.message_added"
+	EventPayoutMethodRecorded EventType = "payout_method.recorded"
+	EventPayoutMethodVerified EventType = "payout_method.verified"
+	EventPayoutMethodRejected EventType = "payout_method.rejected"
+	EventPayoutMethodReplaced EventType = "payout_method.replaced"
+	EventPayoutCreated        EventType = "payout.created"
+	EventPayoutReleasing      EventType = "payout.releasing"
+	EventPayoutReleased       EventType = "payout.released"
+	EventPayoutBlocked        EventType = "payout.blocked"
+	EventPayoutUnblocked      EventType = "payout.unblocked"
+	EventPayoutReconciling    EventType = "payout.reconciling"
+	EventPayoutReconciled     EventType = "payout.reconciled"
+	EventPayoutReturned       EventType = "payout.returned"
+	EventPayoutCancelled      EventType = "payout.cancelled"
+	EventPayoutUpdated        EventType = "payout.updated"
+	EventWebhookEndpointOn    EventType = "webhook_endpoint.enabled"
+	EventWebhookEndpointOff   EventType = "webhook_endpoint.disabled"
+	timelineObserved          EventType = "trigger.observed" // a timeline kind, never an event
+)
+
+// eventRow is one event as it is kept: data is the exact bytes that are sent.
+// Its number and hash come later, from the relay.
+type eventRow struct {
+	bun.BaseModel `bun:"table:events"`
+
+	ID             uuid.UUID `bun:",pk,type:uuid"`
+	Partner        string    `bun:",pk"`
+	Type           EventType
+	SubjectType    string
+	SubjectID      uuid.UUID `bun:"type:uuid"`
+	SubjectVersion int64
+	OccurredAt     time.Time
+	Data           []byte
+}
+
+type outboxRow struct {
+	bun.BaseModel `bun:"table:event_outbox"`
+
+	Partner string
+	EventID uuid.UUID `bun:"type:uuid"`
+}
+
+// record writes an event about a row, with its public record as it is now. The
+// caller records in the order of cause and effect.
+func (u *unit) record(kind EventType, subject *header, object noun, public any) (uuid.UUID, error) {
+	data, err := wire.Encode(struct {
+		Object any `json:"object"`
+	}{public})
+	if err != nil {
+		return uuid.Nil, err
+	}
+	event := eventRow{
+		ID: newID(), Partner: subject.Partner, Type: kind,
+		SubjectType: object.name, SubjectID: subject.ID, SubjectVersion: subject.Version,
+		OccurredAt: u.now, Data: data,
+	}
+	u.events = append(u.events, event)
+	return event.ID, nil
+}

@@ -1,0 +1,60 @@
+package model
+
+import (
+	"context"
+
+	"github.com/uptrace/bun"
+)
+
+// Job is work the domain asks for. Its fields are its arguments, in JSON, and
+// are ids: whoever works it reads what is true by then.
+type Job interface {
+	// Kind is the job's stable name in the queue.
+	Kind() string
+}
+
+// Queue takes jobs into the transaction that is open on conn, so that a job
+// exists if and only if its cause was committed. It refuses when there is none.
+type Queue interface {
+	Insert(ctx context.Context, conn bun.Conn, jobs []Job) error
+}
+
+// EvaluateOccurrences matches occurrences to policies. After names the
+// transactions that must have ended first: a second pass finds the policies
+// that were being bound during the first.
+type EvaluateOccurrences struct {
+	Occurrences []string `json:"occurrences"`
+	After       string   `json:"after,omitempty"`
+}
+
+// Kind is the job's stable name.
+func (EvaluateOccurrences) Kind() string { return "evaluate_occurrences" }
+
+// EvaluateStations looks for rain windows at stations whose days changed.
+type EvaluateStations struct {
+	Scope    string   `json:"scope,omitempty"`
+	Source   string   `json:"source"`
+	Stations []string `json:"stations"`
+	After    string   `json:"after,omitempty"`
+}
+
+// Kind is the job's stable name.
+func (EvaluateStations) Kind() string { return "evaluate_stations" }
+
+// VerifyPayoutMethod asks the rail about an account.
+type VerifyPayoutMethod struct {
+	Partner string `json:"partner"`
+	ID      string `json:"id"`
+}
+
+// Kind is the job's stable name.
+func (VerifyPayoutMethod) Kind() string { return "verify_payout_method" }
+
+// ReleasePayout sends a payout through a rail.
+type ReleasePayout struct {
+	Partner string `json:"partner"`
+	ID      string `json:"id"`
+}
+
+// Kind is the job's stable name.
+func (ReleasePayout) Kind() string { return "release_payout" }

@@ -1,0 +1,105 @@
+package model
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+)
+
+// SealKey is a named AES-256 key.
+type SealKey struct {
+	ID     string // at most 32 bytes; stored beside what it sealed
+	Secret []byte // 32 bytes
+}
+
+// Keys are the secrets of the domain. Several Seal keys open, the first one
+// seals, so that keys can be rotated while both are known. Fingerprint never
+// rotates: equal accounts must stay equal.
+type Keys struct {
+	Seal        []SealKey
+	Fingerprint []byte // at least 32 bytes
+}
+
+func (k Keys) check() error {
+	if len(k.Seal) == 0 || len(k.Fingerprint) < 32 {
+		return errors.New("keys: one seal key of 32 bytes and a fingerprint key of at least 32 bytes are needed")
+	}
+	for _, key := range k.Seal {
+		if len(key.Secret) != 32 || key.ID == "" || len(key.ID) > 32 {
+			return fmt.Errorf("keys: seal key %q needs a name of at most 32 bytes and 32 bytes of secret", key.ID)
+		}
+	}
+	return nil
+}
+
+// place binds a secret to the row and column it was sealed for, so that a
+// ciphertext copied elsewhere does not open.
+func place(partner string, id uuid.UUID, column string) []byte {
+	return []byte(partner + "/" + id.String() + "/" + column)
+}
+
+// seal encrypts with the first key: length of the key's id, the id, nonce,
+// AES-256-GCM ciphertext.
+func (k Keys) seal(plain, bound []byte) ([]byte, error) {
+	key := k.Seal[0]
+	aead, err := gcm(key.Secret)
+	if err != nil {
+		return nil, err
+	}
+	out := append([]byte{byte(len(key.ID))}, key.ID...)
+	nonce := make([]byte, aead.NonceSize())
+	if _, err := rand.Read(nonce); err != nil {
+		return nil, err
+	}
+	return aead.Seal(append(out, nonce...), nonce, plain, bound), nil
+}
+
+var errSealed = errors.New("sealed text does not open: wrong key, wrong place or damaged")
+
+func (k Keys) open(sealed, bound []byte) ([]byte, error) {
+	if len(sealed) < 1 || len(sealed) < 1+int(sealed[0]) {
+		return nil, errSealed
+	}
+	id, rest := string(sealed[1:1+sealed[0]]), sealed[1+sealed[0]:]
+	for _, key := range k.Seal {
+		if key.ID != id {
+			continue
+		}
+		aead, err := gcm(key.Secret)
+		if err != nil {
+			return nil, err
+		}
+		if len(rest) < aead.NonceSize() {
+			return nil, errSealed
+		}
+		plain, err := aead.Open(nil, rest[:aead.NonceSize()], rest[aead.NonceSize():], bound)
+		if err != nil {
+			return nil, errSealed
+		}
+		return plain, nil
+	}
+	return nil, fmt.Errorf("%w: no key %q", errSealed, id)
+}
+
+func gcm(secret []byte) (cipher.AEAD, error) {
+	block, err := aes.NewCipher(secret)
+	if err != nil {
+		return nil, err
+	}
+	return cipher.NewGCM(block)
+}
+
+// fingerprint is equal for equal accounts of one partner and tells nothing else.
+func (k Keys) fingerprint(parts ...string) string {
+	mac := hmac.New(sha256.New, k.Fingerprint)
+	_, _ = mac.Write([]byte(strings.Join(parts, "\x00")))
+	return "fp_" + hex.EncodeToString(mac.Sum(nil))[:32]
+}

@@ -1,0 +1,211 @@
+package model
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"parapet/model/trigger"
+)
+
+// ErrNotYet says that transactions which a second pass waits for are still
+// running; try again in a moment.
+var ErrNotYet = errors.New("transactions of the first pass are still running")
+
+// sliceSize is how many policies one transaction decides: large enough that
+// statements are few, small enough that locks are short.
+const sliceSize = 500
+
+// Evaluate matches occurrences to the policies whose cover they touch and
+// decides their claims. It may run any number of times: what is decided stays.
+// Without After it is a first pass and asks for the second, which finds the
+// policies that were being bound meanwhile.
+func (s *Service) Evaluate(ctx context.Context, job EvaluateOccurrences) error {
+	horizon, err := s.pass(ctx, job.After)
+	if err != nil {
+		return err
+	}
+	ids := make([]uuid.UUID, 0, len(job.Occurrences))
+	for _, text := range job.Occurrences {
+		id, err := nounOccurrence.parse(text)
+		if err != nil {
+			return fmt.Errorf("occurrence %q: %w", text, err)
+		}
+		ids = append(ids, id)
+	}
+	happened, err := s.happened(ctx, ids)
+	if err != nil {
+		return err
+	}
+	candidates, err := s.candidates(ctx, happened)
+	if err != nil {
+		return err
+	}
+	for _, h := range happened {
+		if err := s.evaluate(ctx, h.row, h.facts, candidates[h.row.ID]); err != nil {
+			return err
+		}
+	}
+	if job.After != "" {
+		return nil
+	}
+	return s.ask(ctx, EvaluateOccurrences{Occurrences: job.Occurrences, After: horizon})
+}
+
+// pass returns the horizon of a first pass: every transaction that might bind a
+// policy unseen has an id below it. A second pass waits until all of them ended.
+func (s *Service) pass(ctx context.Context, after string) (string, error) {
+	if after == "" {
+		var horizon string
+		err := s.db.NewRaw("select pg_snapshot_xmax(pg_current_snapshot())::text").Scan(ctx, &horizon)
+		return horizon, explain(err)
+	}
+	var ended bool
+	err := s.db.NewRaw("select pg_snapshot_xmin(pg_current_snapshot()) >= ?::xid8", after).Scan(ctx, &ended)
+	if err == nil && !ended {
+		return "", ErrNotYet
+	}
+	return "", explain(err)
+}
+
+// ask enqueues a job by itself.
+func (s *Service) ask(ctx context.Context, job Job) error {
+	return s.change(ctx, System(), func(_ context.Context, u *unit) error {
+		u.enqueue(job)
+		return nil
+	})
+}
+
+// happening is an occurrence with its facts.
+type happening struct {
+	row   *occurrenceRow
+	facts trigger.Occurrence
+}
+
+// happened reads occurrences with their observations, those merged away left out.
+func (s *Service) happened(ctx context.Context, ids []uuid.UUID) ([]happening, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	var rows []*occurrenceRow
+	err := s.db.NewSelect().Model(&rows).Where("id in (?)", bun.List(ids)).Where("merged_into is null").OrderExpr("occurred_at, id").Scan(ctx)
+	if err != nil {
+		return nil, explain(fmt.Errorf("read occurrences: %w", err))
+	}
+	var observations []observationRow
+	err = s.db.NewSelect().Model(&observations).Where("occurrence_id in (?)", bun.List(ids)).OrderExpr("occurred_at").Scan(ctx)
+	if err != nil {
+		return nil, explain(fmt.Errorf("read observations: %w", err))
+	}
+	of := make(map[uuid.UUID][]observationRow)
+	for _, o := range observations {
+		of[*o.OccurrenceID] = append(of[*o.OccurrenceID], o)
+	}
+	list := make([]happening, len(rows))
+	for i, row := range rows {
+		list[i] = happening{row, row.facts(of[row.ID])}
+	}
+	return list, nil
+}
+
+// occurrence reads one occurrence with its facts, inside the unit; a merged one
+// leads to the one it became.
+func (u *unit) occurrence(ctx context.Context, id uuid.UUID) (*occurrenceRow, trigger.Occurrence, error) {
+	row := new(occurrenceRow)
+	var observations []observationRow
+	err := u.NewSelect().Model(row).Where("id = coalesce((select merged_into from occurrences where id = ?), ?)", id, id).For("SHARE").Scan(ctx)
+	if err == nil {
+		err = u.NewSelect().Model(&observations).Where("occurrence_id = ?", row.ID).OrderExpr("occurred_at").Scan(ctx)
+	}
+	if err != nil {
+		return nil, trigger.Occurrence{}, fmt.Errorf("read occurrence: %w", err)
+	}
+	return row, row.facts(observations), nil
+}
+
+// candidatesQuery finds policies by box. Each occurrence brings its boxes; the
+// index answers each, so the work follows the hits and not the policies.
+const candidatesQuery = `select distinct b.occurrence_id, p.id
+from (values %s) as b (occurrence_id, scope, kind, first, last, box)
+join policies p on p.footprint && b.box and p.status <> 'archived'
+	and p.kind = b.kind and p.effective_at <= b.last and p.expires_at > b.first
+	and (b.scope = '' or p.partner = b.scope)
+union
+select c.occurrence_id, c.policy_id from claims c where c.occurrence_id in (?) and c.status = 'deferred'
+order by 1, 2`
+
+// candidates are the policies each occurrence may concern: those whose box it
+// touches, and those with a deferred claim for it, wherever it is now.
+func (s *Service) candidates(ctx context.Context, happened []happening) (map[uuid.UUID][]uuid.UUID, error) {
+	var values []string
+	var args []any
+	var ids []uuid.UUID
+	for _, h := range happened {
+		ids = append(ids, h.row.ID)
+		for _, box := range searchBoxes(trigger.Boxes(h.facts)) {
+			values = append(values, "(?::uuid, ?, ?, ?::timestamptz, ?::timestamptz, ?::box)")
+			args = append(args, h.row.ID, h.row.Scope, string(h.row.Kind), h.row.OccurredAt, h.row.LastAt, box)
+		}
+	}
+	found := make(map[uuid.UUID][]uuid.UUID)
+	if len(values) == 0 {
+		return found, nil
+	}
+	var pairs []struct{ OccurrenceID, ID uuid.UUID }
+	query := fmt.Sprintf(candidatesQuery, strings.Join(values, ", "))
+	if err := s.db.NewRaw(query, append(args, bun.List(ids))...).Scan(ctx, &pairs); err != nil {
+		return nil, explain(fmt.Errorf("find candidates: %w", err))
+	}
+	for _, pair := range pairs {
+		found[pair.OccurrenceID] = append(found[pair.OccurrenceID], pair.ID)
+	}
+	return found, nil
+}
+
+// evaluate asks the exact rule of every candidate without locks, then decides
+// those it concerns, a slice a transaction.
+func (s *Service) evaluate(ctx context.Context, row *occurrenceRow, facts trigger.Occurrence, candidates []uuid.UUID) error {
+	for slice := range slices.Chunk(candidates, sliceSize) {
+		hits, err := s.hits(ctx, row, facts, slice)
+		if err != nil {
+			return err
+		}
+		if len(hits) == 0 {
+			continue
+		}
+		err = s.change(ctx, System(), func(ctx context.Context, u *unit) error {
+			occ, facts, err := u.occurrence(ctx, row.ID) // again, under its lock: it may have been revised
+			if err != nil {
+				return err
+			}
+			return u.judge(ctx, occ, facts, hits)
+		})
+		if err != nil {
+			return fmt.Errorf("decide %s %s: %w", row.Source, row.SourceEventID, err)
+		}
+	}
+	return nil
+}
+
+// hits are the candidates whose trigger is met, and those whose claim waits.
+func (s *Service) hits(ctx context.Context, row *occurrenceRow, facts trigger.Occurrence, candidates []uuid.UUID) ([]uuid.UUID, error) {
+	var policies []*policyRow
+	err := s.db.NewSelect().Model(&policies).Column("id", "cover", "effective_at", "payable_from", "expires_at", "cancelled_at").
+		ColumnExpr("exists (select from claims c where c.policy_id = p.id and c.occurrence_id = ? and c.status = 'deferred') as waits", row.ID).
+		Where("p.id in (?)", bun.List(candidates)).OrderExpr("p.id").Scan(ctx)
+	if err != nil {
+		return nil, explain(fmt.Errorf("read candidates: %w", err))
+	}
+	var hits []uuid.UUID
+	for _, p := range policies {
+		if p.Waits || trigger.Evaluate(p.Cover, p.covered(), p.PayableFrom, facts).Met {
+			hits = append(hits, p.ID)
+		}
+	}
+	return hits, nil
+}

@@ -1,0 +1,182 @@
+package model
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"parapet/model/hazard"
+	"parapet/model/wire"
+)
+
+// observationRow is one measurement as its source tells it now; what it told
+// before is in observation_revisions.
+type observationRow struct {
+	bun.BaseModel `bun:"table:observations,alias:o"`
+
+	ID            uuid.UUID `bun:",pk,type:uuid"`
+	Scope         string
+	Version       int64
+	CreatedAt     time.Time
+	UpdatedAt     time.Time
+	Source        string
+	NaturalKey    string
+	SourceEventID string
+	Kind          hazard.Kind
+	OccurredAt    time.Time
+	Stage         string
+	Revision      *int64
+	Body          wire.ObservationInput `bun:"type:json"`
+	Digest        []byte
+	Station       *string
+	Day           *time.Time `bun:"type:date"`
+	OccurrenceID  *uuid.UUID `bun:"type:uuid"`
+}
+
+type revisionRow struct {
+	bun.BaseModel `bun:"table:observation_revisions"`
+
+	ObservationID uuid.UUID             `bun:",pk,type:uuid"`
+	Version       int64                 `bun:",pk"`
+	Body          wire.ObservationInput `bun:"type:json"`
+	RecordedAt    time.Time
+}
+
+// The results of recording one observation.
+const (
+	ResultCreated   = "created"
+	ResultRevised   = "revised"
+	ResultUnchanged = "unchanged"
+	ResultRejected  = "rejected"
+)
+
+// MaxObservations is the largest batch.
+const MaxObservations = 1000
+
+// RecordObservations keeps what a source measured and wakes the matching. Each
+// observation is judged alone: a wrong one is rejected with its errors, the
+// others are kept. Recording the same again changes nothing. With sandbox, the
+// observations are seen by the calling partner's own policies only.
+func (s *Service) RecordObservations(ctx context.Context, actor Actor, in []wire.ObservationInput, sandbox bool) ([]wire.ObservationResult, error) {
+	scope, err := s.observationScope(ctx, actor, sandbox)
+	if err != nil {
+		return nil, err
+	}
+	if len(in) == 0 || len(in) > MaxObservations {
+		return nil, Invalid(wrong("/observations", "length", fmt.Sprintf("Send 1 to %d observations.", MaxObservations)))
+	}
+	var results []wire.ObservationResult
+	err = s.change(ctx, actor, func(ctx context.Context, u *unit) error {
+		r := recording{unit: u, scope: scope, results: make([]wire.ObservationResult, len(in))}
+		if err := r.keep(ctx, in); err != nil {
+			return err
+		}
+		results = r.results
+		list := wire.List[wire.ObservationResult]{Object: "list", Data: results}
+		return u.answered(ctx, statusOK, "", list)
+	})
+	return results, err
+}
+
+// RecordObservation keeps a single observation and returns its record; created
+// is false when nothing was new.
+func (s *Service) RecordObservation(ctx context.Context, actor Actor, in wire.ObservationInput, sandbox bool) (record *wire.Observation, created bool, err error) {
+	scope, err := s.observationScope(ctx, actor, sandbox)
+	if err != nil {
+		return nil, false, err
+	}
+	err = s.change(ctx, actor, func(ctx context.Context, u *unit) error {
+		r := recording{unit: u, scope: scope, results: make([]wire.ObservationResult, 1)}
+		if err := r.keep(ctx, []wire.ObservationInput{in}); err != nil {
+			return err
+		}
+		result := r.results[0]
+		if result.Result == ResultRejected {
+			return Invalid(result.Errors...)
+		}
+		id, err := nounObservation.parse(*result.ID)
+		if err != nil {
+			return err
+		}
+		row := new(observationRow)
+		if err := u.NewSelect().Model(row).Where("id = ?", id).Scan(ctx); err != nil {
+			return fmt.Errorf("read observation: %w", err)
+		}
+		record, created = row.public(), result.Result != ResultUnchanged
+		status := statusOK
+		if created {
+			status = statusCreated
+		}
+		return u.answered(ctx, status, record.ID, record)
+	})
+	return record, created, err
+}
+
+// observationScope is who will see what is recorded: everybody's policies, or
+// the rehearsing partner's own.
+func (s *Service) observationScope(ctx context.Context, actor Actor, sandbox bool) (string, error) {
+	if !sandbox {
+		return "", s.authorize(ctx, actor, ScopeObservationsWrite)
+	}
+	if !s.development {
+		return "", Fail(CodeNotFound, "There is no sandbox here.")
+	}
+	return actor.Partner, s.authorize(ctx, actor, ScopeClaimsWrite)
+}
+
+// naturalKey is what makes two observations the same one: a quake's id; a
+// storm's id and the time of the fix; a station and its day.
+func naturalKey(in *wire.ObservationInput) string {
+	switch in.Kind {
+	case hazard.StormFix:
+		return in.SourceEventID + "@" + in.OccurredAt.UTC().Format(time.RFC3339Nano)
+	case hazard.StationDay:
+		return in.Station + "/" + in.OccurredAt.UTC().Format(time.DateOnly)
+	case hazard.Earthquake:
+	}
+	return in.SourceEventID
+}
+
+func (u *unit) newObservation(scope string, in wire.ObservationInput) (*observationRow, error) {
+	in.OccurredAt = in.OccurredAt.UTC().Truncate(time.Microsecond)
+	text, err := wire.Encode(in)
+	if err != nil {
+		return nil, fmt.Errorf("encode observation: %w", err)
+	}
+	digest := sha256.Sum256(text)
+	row := &observationRow{
+		ID: newID(), Scope: scope, Version: 1, CreatedAt: u.now, UpdatedAt: u.now,
+		Source: in.Source, NaturalKey: naturalKey(&in), SourceEventID: in.SourceEventID,
+		Kind: in.Kind, OccurredAt: in.OccurredAt, Stage: string(in.Stage), Revision: in.Revision,
+		Body: in, Digest: digest[:],
+	}
+	if in.Kind == hazard.StationDay {
+		day := in.OccurredAt.Truncate(24 * time.Hour)
+		row.Station, row.Day = &in.Station, &day
+	}
+	return row, nil
+}
+
+// news tells whether what a source says now replaces what it said before. An
+// older revision is late mail, not news.
+func (r *observationRow) news(said *observationRow) bool {
+	if bytes.Equal(r.Digest, said.Digest) {
+		return false
+	}
+	return r.Revision == nil || said.Revision == nil || *r.Revision >= *said.Revision
+}
+
+func (r *observationRow) public() *wire.Observation {
+	return &wire.Observation{
+		Header: wire.Header{
+			ID: nounObservation.id(r.ID), Object: nounObservation.name,
+			CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, Version: r.Version,
+		},
+		ObservationInput: r.Body, OccurrenceID: nounOccurrence.optional(r.OccurrenceID),
+	}
+}

@@ -1,0 +1,129 @@
+package model
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/shopspring/decimal"
+
+	"parapet/model/hazard"
+	"parapet/model/trigger"
+	"parapet/model/wire"
+)
+
+// quantity is one measure a kind of observation can carry.
+type quantity struct {
+	units    []string
+	min, max float64 // beyond these it is an error of the source, not weather
+	required bool
+}
+
+var magnitudeUnits = []string{"mw", "mww", "mwc", "mwb", "mwr", "ml", "mb", "mb_lg", "ms", "md", "mh", "mi", "mfa", "me"}
+
+// quantities is what may be measured, by kind: names, units and bounds of what
+// can exist on earth.
+var quantities = map[hazard.Kind]map[string]quantity{
+	hazard.Earthquake: {
+		"magnitude": {magnitudeUnits, -5, 11, true},
+		"depth":     {[]string{"km"}, -20, 1000, false},
+	},
+	hazard.StormFix: {
+		"wind":     {[]string{"kn"}, 0, 300, false},
+		"pressure": {[]string{"hPa"}, 800, 1100, false},
+	},
+	hazard.StationDay: {
+		"precipitation":   {[]string{"mm"}, 0, 3000, false},
+		"temperature_max": {[]string{"degC"}, -100, 70, false},
+		"temperature_min": {[]string{"degC"}, -100, 70, false},
+		"wind":            {[]string{"m/s"}, 0, 150, false},
+	},
+}
+
+var (
+	decimalText = regexp.MustCompile(`^-?[0-9]{1,9}(\.[0-9]{1,9})?$`)
+	sourceName  = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,62}$`)
+)
+
+// clockSkew is how far ahead of us a source's clock may run before its
+// observation is one of the future.
+const clockSkew = time.Minute
+
+// checkObservation returns everything that is wrong with an observation, with
+// pointers into it.
+func checkObservation(actor Actor, in *wire.ObservationInput, now time.Time) []FieldError {
+	c := fieldCheck{}
+	c.that(sourceName.MatchString(in.Source), "/source", "pattern", "Use the source's name: lower-case letters, digits, dot, hyphen and underscore.")
+	if in.Source != "" && actor.Kind == ActorSource && !actor.AnySource && !slices.Contains(actor.Sources, in.Source) {
+		c.that(false, "/source", "forbidden", "This token may post for "+strings.Join(actor.Sources, ", ")+" only.")
+	}
+	c.that(named(in.SourceEventID), "/source_event_id", "length", "Use the source's own id of the event, 1 to 128 characters.")
+	c.that(slices.Contains(hazard.Kinds(), in.Kind), "/kind", "enum", "Use earthquake, storm_fix or station_day.")
+	c.that(in.Stage == trigger.Preliminary || in.Stage == trigger.Final, "/stage", "enum", "Use preliminary or final.")
+	c.that(!in.OccurredAt.IsZero() && in.OccurredAt.Year() >= 1800, "/occurred_at", "value", "Use an RFC 3339 time with its zone, such as 2018-02-06T15:50:42Z.")
+	c.that(!in.OccurredAt.After(now.Add(clockSkew)), "/occurred_at", "future", "It lies in the future; only what has happened can be observed.")
+	c.that(in.Revision == nil || *in.Revision >= 0, "/revision", "minimum", "Use a whole number from 0.")
+	c.that(len(in.Aliases) <= 20 && !slices.ContainsFunc(in.Aliases, func(a string) bool { return !named(a) }), "/aliases", "length", "Use at most 20 ids of 1 to 128 characters.")
+	c.place(in)
+	c.measures(in)
+	return c.fields
+}
+
+func named(id string) bool { return id != "" && utf8.RuneCountInString(id) <= 128 }
+
+type fieldCheck struct{ fields []FieldError }
+
+func (c *fieldCheck) that(ok bool, pointer, code, detail string) {
+	if !ok {
+		c.fields = append(c.fields, wrong(pointer, code, detail))
+	}
+}
+
+func (c *fieldCheck) place(in *wire.ObservationInput) {
+	if in.Kind == hazard.StationDay {
+		c.that(named(in.Station), "/station", "required", "Name the station, 1 to 128 characters.")
+		c.that(in.Location == nil, "/location", "not_allowed", "A station's day has a station, not a location.")
+		return
+	}
+	c.that(in.Station == "", "/station", "not_allowed", "Only a station_day has a station.")
+	if in.Location == nil {
+		c.that(false, "/location", "required", "Say where: latitude and longitude in degrees (WGS84).")
+		return
+	}
+	c.that(in.Location.Latitude >= -90 && in.Location.Latitude <= 90, "/location/latitude", "value", "Use degrees from -90 to 90.")
+	c.that(in.Location.Longitude >= -180 && in.Location.Longitude <= 180, "/location/longitude", "value", "Use degrees from -180 to 180.")
+}
+
+func (c *fieldCheck) measures(in *wire.ObservationInput) {
+	known := quantities[in.Kind]
+	if known == nil {
+		return
+	}
+	c.that(len(in.Measures) > 0, "/measures", "required", "Give at least one of "+strings.Join(slices.Sorted(maps.Keys(known)), ", ")+".")
+	for _, name := range slices.Sorted(maps.Keys(known)) {
+		_, given := in.Measures[name]
+		c.that(given || !known[name].required, pointer("measures", name), "required", "An "+string(in.Kind)+" needs it.")
+	}
+	for _, name := range slices.Sorted(maps.Keys(in.Measures)) {
+		q, ok := known[name]
+		if !ok {
+			c.that(false, pointer("measures", name), "unknown", "Known measures of this kind: "+strings.Join(slices.Sorted(maps.Keys(known)), ", ")+".")
+			continue
+		}
+		c.measure(name, in.Measures[name], q)
+	}
+}
+
+func (c *fieldCheck) measure(name string, m wire.Measure, q quantity) {
+	c.that(slices.Contains(q.units, m.Unit), pointer("measures", name, "unit"), "enum", "Use "+strings.Join(q.units, ", ")+".")
+	if !decimalText.MatchString(m.Value) {
+		c.that(false, pointer("measures", name, "value"), "format", "Use a decimal string such as \"6.4\", with at most nine digits on either side.")
+		return
+	}
+	value := decimal.RequireFromString(m.Value).InexactFloat64()
+	c.that(value >= q.min && value <= q.max, pointer("measures", name, "value"), "value", fmt.Sprintf("Values from %g to %g %s can exist.", q.min, q.max, q.units[0]))
+}

@@ -1,0 +1,260 @@
+package model
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/shopspring/decimal"
+	"github.com/uptrace/bun"
+
+	"parapet/model/hazard"
+	"parapet/model/trigger"
+	"parapet/model/wire"
+)
+
+// occurrenceRow is one thing that happened: a quake, a storm with all its fixes,
+// a rain window at a station. Its facts are its observations.
+type occurrenceRow struct {
+	bun.BaseModel `bun:"table:occurrences,alias:oc"`
+
+	ID            uuid.UUID `bun:",pk,type:uuid"`
+	Scope         string
+	Version       int64
+	CreatedAt     time.Time
+	UpdatedAt     time.Time
+	Source        string
+	SourceEventID string
+	Kind          hazard.Kind
+	OccurredAt    time.Time // the first moment; a window's last day
+	LastAt        time.Time
+	Stage         trigger.Stage
+	SourceVersion string
+	MergedInto    *uuid.UUID `bun:"type:uuid"`
+}
+
+type aliasRow struct {
+	bun.BaseModel `bun:"table:occurrence_aliases"`
+
+	Scope        string    `bun:",pk"`
+	Source       string    `bun:",pk"`
+	Alias        string    `bun:",pk"`
+	OccurrenceID uuid.UUID `bun:"type:uuid"`
+}
+
+// brief names an occurrence inside a claim.
+func (r *occurrenceRow) brief(at time.Time) *wire.OccurrenceBrief {
+	return &wire.OccurrenceBrief{ID: nounOccurrence.id(r.ID), Source: r.Source, SourceEventID: r.SourceEventID, OccurredAt: at}
+}
+
+// lead gives every changed quake and fix its occurrence and returns the
+// occurrences concerned. All names a source ever used for an event lead to one
+// occurrence; when two turn out to be one, the older one takes the other's
+// observations and names.
+func (r *recording) lead(ctx context.Context, source string) ([]uuid.UUID, error) {
+	known, err := r.aliases(ctx, source)
+	if err != nil {
+		return nil, err
+	}
+	var created []occurrenceRow
+	var named []aliasRow
+	touched := make(map[uuid.UUID]bool)
+	for _, row := range r.changed {
+		if row.Kind == hazard.StationDay {
+			continue
+		}
+		names := append([]string{row.SourceEventID}, row.Body.Aliases...)
+		id, found := r.agreed(names, known)
+		if len(found) == 0 {
+			id = newID()
+			created = append(created, row.occurrence(id))
+		}
+		if len(found) > 1 {
+			if err := r.merge(ctx, id, found, known); err != nil {
+				return nil, err
+			}
+		}
+		for _, name := range names {
+			if _, ok := known[name]; !ok {
+				known[name] = id
+				named = append(named, aliasRow{Scope: r.scope, Source: source, Alias: name, OccurrenceID: id})
+			}
+		}
+		touched[id] = true
+		row.OccurrenceID = &id
+	}
+	if err := r.insertOccurrences(ctx, created, named); err != nil {
+		return nil, err
+	}
+	return slices.SortedFunc(maps.Keys(touched), func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) }), nil
+}
+
+// agreed is the oldest occurrence that any of the names leads to, and all of
+// them.
+func (r *recording) agreed(names []string, known map[string]uuid.UUID) (uuid.UUID, []uuid.UUID) {
+	var found []uuid.UUID
+	for _, name := range names {
+		if id, ok := known[name]; ok && !slices.Contains(found, id) {
+			found = append(found, id)
+		}
+	}
+	if len(found) == 0 {
+		return uuid.Nil, nil
+	}
+	return slices.MinFunc(found, func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) }), found
+}
+
+func (r *recording) aliases(ctx context.Context, source string) (map[string]uuid.UUID, error) {
+	var names []string
+	for _, row := range r.changed {
+		if row.Kind != hazard.StationDay {
+			names = append(append(names, row.SourceEventID), row.Body.Aliases...)
+		}
+	}
+	known := make(map[string]uuid.UUID, len(names))
+	if len(names) == 0 {
+		return known, nil
+	}
+	var rows []aliasRow
+	err := r.NewSelect().Model(&rows).Where("scope = ?", r.scope).Where("source = ?", source).
+		Where("alias in (?)", bun.List(names)).Scan(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read aliases: %w", err)
+	}
+	for _, row := range rows {
+		known[row.Alias] = row.OccurrenceID
+	}
+	return known, nil
+}
+
+func (r *recording) merge(ctx context.Context, into uuid.UUID, found []uuid.UUID, known map[string]uuid.UUID) error {
+	losers := slices.DeleteFunc(slices.Clone(found), func(id uuid.UUID) bool { return id == into })
+	for _, set := range []string{
+		"update occurrences set merged_into = ?0, version = version + 1, updated_at = ?2 where id in (?1)",
+		"update observations set occurrence_id = ?0 where occurrence_id in (?1)",
+		"update occurrence_aliases set occurrence_id = ?0 where occurrence_id in (?1)",
+	} {
+		if _, err := r.NewRaw(set, into, bun.List(losers), r.now).Exec(ctx); err != nil {
+			return fmt.Errorf("merge occurrences: %w", err)
+		}
+	}
+	for name, id := range known {
+		if slices.Contains(losers, id) {
+			known[name] = into
+		}
+	}
+	for _, row := range r.changed {
+		if row.OccurrenceID != nil && slices.Contains(losers, *row.OccurrenceID) {
+			row.OccurrenceID = &into
+		}
+	}
+	return nil
+}
+
+func (r *recording) insertOccurrences(ctx context.Context, created []occurrenceRow, named []aliasRow) error {
+	if len(created) > 0 {
+		if _, err := r.NewInsert().Model(&created).Exec(ctx); err != nil {
+			return fmt.Errorf("insert occurrences: %w", err)
+		}
+	}
+	if len(named) > 0 {
+		if _, err := r.NewInsert().Model(&named).Exec(ctx); err != nil {
+			return fmt.Errorf("insert aliases: %w", err)
+		}
+	}
+	return nil
+}
+
+func (r *observationRow) occurrence(id uuid.UUID) occurrenceRow {
+	return occurrenceRow{
+		ID: id, Scope: r.Scope, Version: 0, CreatedAt: r.UpdatedAt, UpdatedAt: r.UpdatedAt,
+		Source: r.Source, SourceEventID: r.SourceEventID, Kind: r.Kind,
+		OccurredAt: r.OccurredAt, LastAt: r.OccurredAt, Stage: trigger.Stage(r.Stage),
+	}
+}
+
+// refresh derives what an occurrence says of itself from its observations. A
+// storm is final when every fix is.
+func (r *recording) refresh(ctx context.Context, ids []uuid.UUID) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	_, err := r.NewRaw(`update occurrences oc set occurred_at = f.first, last_at = f.last,
+			stage = case when f.final then 'final' else 'preliminary' end,
+			source_version = f.version, version = oc.version + 1, updated_at = ?
+		from (select occurrence_id, min(occurred_at) as first, max(occurred_at) as last, bool_and(stage = 'final') as final,
+				coalesce(max(revision), sum(version))::text as version
+			from observations where occurrence_id in (?) group by occurrence_id) f
+		where oc.id = f.occurrence_id`, r.now, bun.List(ids)).Exec(ctx)
+	if err != nil {
+		return fmt.Errorf("refresh occurrences: %w", err)
+	}
+	return nil
+}
+
+// facts are an occurrence as the trigger judges it. Of several reports of one
+// quake, the final one counts, then the highest revision, then the latest.
+func (r *occurrenceRow) facts(observations []observationRow) trigger.Occurrence {
+	o := trigger.Occurrence{Source: r.Source, SourceEventID: r.SourceEventID, SourceVersion: r.SourceVersion, Stage: r.Stage}
+	switch r.Kind {
+	case hazard.Earthquake:
+		if len(observations) > 0 {
+			best := slices.MaxFunc(observations, func(a, b observationRow) int {
+				return cmp.Or(settled(a)-settled(b), cmp.Compare(revision(a), revision(b)), a.UpdatedAt.Compare(b.UpdatedAt))
+			})
+			o.Quake, o.Stage = best.quake(), trigger.Stage(best.Stage)
+		}
+	case hazard.StormFix:
+		storm := &hazard.Storm{ID: r.SourceEventID}
+		for i := range observations {
+			storm.Fixes = append(storm.Fixes, observations[i].fix())
+		}
+		o.Storm = storm
+	case hazard.StationDay: // a window's facts are its days; see rain.go
+	}
+	return o
+}
+
+func settled(o observationRow) int {
+	if o.Stage == string(trigger.Final) {
+		return 1
+	}
+	return 0
+}
+
+func revision(o observationRow) int64 {
+	if o.Revision == nil {
+		return -1
+	}
+	return *o.Revision
+}
+
+func (r *observationRow) quake() *hazard.Quake {
+	q := &hazard.Quake{At: r.OccurredAt, Where: *r.Body.Location, EventID: r.SourceEventID}
+	if m := r.measure("magnitude"); m != nil {
+		q.Magnitude = *m
+	}
+	q.DepthKM = r.measure("depth")
+	return q
+}
+
+func (r *observationRow) fix() hazard.Fix {
+	return hazard.Fix{At: r.OccurredAt, Where: *r.Body.Location, WindKN: r.measure("wind"), PressureHPA: r.measure("pressure")}
+}
+
+// measure is a measured value, nil when it was not measured.
+func (r *observationRow) measure(name string) *decimal.Decimal {
+	m, ok := r.Body.Measures[name]
+	if !ok {
+		return nil
+	}
+	value, err := decimal.NewFromString(m.Value)
+	if err != nil { // cannot be: it was checked when it was recorded
+		return nil
+	}
+	return &value
+}

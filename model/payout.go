@@ -1,0 +1,233 @@
+package model
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"parapet/model/money"
+	"parapet/model/wire"
+)
+
+// payoutRow is money on its way to a beneficiary. next_attempt_at is the truth
+// about when it is worked next; the queue is only the alarm.
+type payoutRow struct {
+	bun.BaseModel `bun:"table:payouts,alias:po"`
+	header
+
+	ClaimID           uuid.UUID `bun:"type:uuid"`
+	PolicyID          uuid.UUID `bun:"type:uuid"`
+	Status            PayoutStatus
+	Amount            int64
+	Currency          string
+	PayoutMethodID    *uuid.UUID `bun:"type:uuid"`
+	BlockedReason     *BlockedReason
+	Attempts          int // calls to a rail
+	KeyNumber         int // n of the rail's key <payout id>.<n>; grows after a definite refusal only
+	NextAttemptAt     *time.Time
+	Provider          *string
+	ProviderReference *string
+	ReleasedAt        *time.Time
+	ReconciledAt      *time.Time
+	ReplacesPayoutID  *uuid.UUID `bun:"type:uuid"`
+}
+
+func (r *payoutRow) public() *wire.Payout {
+	return &wire.Payout{
+		Header: r.header.public(nounPayout), ClaimID: nounClaim.id(r.ClaimID), PolicyID: nounPolicy.id(r.PolicyID),
+		Status: string(r.Status), Amount: r.money(), PayoutMethodID: nounPayoutMethod.optional(r.PayoutMethodID),
+		BlockedReason: (*string)(r.BlockedReason), Attempts: r.Attempts, NextAttemptAt: r.NextAttemptAt,
+		Provider: r.Provider, ProviderReference: r.ProviderReference,
+		ReleasedAt: r.ReleasedAt, ReconciledAt: r.ReconciledAt, ReplacesPayoutID: nounPayout.optional(r.ReplacesPayoutID),
+	}
+}
+
+func (r *payoutRow) money() money.Money { return money.New(r.Amount, r.Currency) }
+
+// key is what the rail sees: the same for every call until a definite refusal.
+func (r *payoutRow) key() string { return fmt.Sprintf("%s.%d", nounPayout.id(r.ID), r.KeyNumber) }
+
+// startPayout tells that a payout exists and either asks for its release or
+// says what blocks it. The row is written by the caller.
+func (u *unit) startPayout(p *policyRow, claim *claimRow, row *payoutRow, methods []*payoutMethodRow) error {
+	err := u.sayPayout(claim, row, EventPayoutCreated, fmt.Sprintf("A payout of %s was made for the claim.", row.money()))
+	if err != nil {
+		return err
+	}
+	method := chosen(methods, claim.ID)
+	reason, err := u.obstacle(p, row, method)
+	if err != nil {
+		return err
+	}
+	if reason != "" {
+		row.BlockedReason = &reason
+		event, err := step(u, &row.header, PayoutArrows, &row.Status, PayoutBlocked)
+		if err != nil {
+			return err
+		}
+		return u.sayPayout(claim, row, event, blockedSentence(reason))
+	}
+	row.PayoutMethodID, row.NextAttemptAt = &method.ID, &u.now
+	u.enqueue(ReleasePayout{Partner: row.Partner, ID: nounPayout.id(row.ID)})
+	return nil
+}
+
+// sayPayout writes one event and its sentence in the claim's story.
+func (u *unit) sayPayout(claim *claimRow, row *payoutRow, kind EventType, summary string) error {
+	public := row.public()
+	event, err := u.record(kind, &row.header, nounPayout, public)
+	if err != nil {
+		return err
+	}
+	return u.tell(claim, kind, &event, summary, map[string]any{
+		"payout_id": public.ID, "status": row.Status, "amount": public.Amount,
+		"blocked_reason": row.BlockedReason, "provider_reference": row.ProviderReference,
+	})
+}
+
+// obstacle is what keeps a payout from being released, empty when nothing does.
+func (u *unit) obstacle(p *policyRow, row *payoutRow, method *payoutMethodRow) (BlockedReason, error) {
+	switch {
+	case method == nil:
+		return BlockedMethodMissing, nil
+	case method.Status != MethodVerified:
+		return BlockedMethodUnverified, nil
+	}
+	product, err := u.svc.productVersion(u.ctx, p.Product, p.ProductVersion)
+	if err != nil {
+		return "", err
+	}
+	if row.Amount > product.AutomaticUpTo(row.Currency) {
+		return BlockedApproval, nil
+	}
+	return "", nil
+}
+
+// chosen is the method a claim is paid to: its own before its policy's, a
+// verified one before others, the newest first.
+func chosen(methods []*payoutMethodRow, claim uuid.UUID) *payoutMethodRow {
+	var best *payoutMethodRow
+	rank := func(m *payoutMethodRow) int {
+		own, verified := 0, 0
+		if m.ClaimID != nil {
+			own = 1
+		}
+		if m.Status == MethodVerified {
+			verified = 2
+		}
+		return own + verified
+	}
+	for _, m := range methods { // oldest first, so an equal one that comes later is newer
+		if m.Status == MethodReplaced || m.Status == MethodRejected || m.ClaimID != nil && *m.ClaimID != claim {
+			continue
+		}
+		if best == nil || rank(m) >= rank(best) {
+			best = m
+		}
+	}
+	return best
+}
+
+// methodsOf are the usable methods of policies, oldest first.
+func (u *unit) methodsOf(ctx context.Context, policies []*policyRow) (map[uuid.UUID][]*payoutMethodRow, error) {
+	var rows []*payoutMethodRow
+	err := u.NewSelect().Model(&rows).Where("pm.policy_id in (?)", bun.List(policyIDs(policies))).
+		Where("pm.status in (?, ?)", MethodPending, MethodVerified).OrderExpr("pm.id").Scan(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read payout methods: %w", err)
+	}
+	methods := make(map[uuid.UUID][]*payoutMethodRow)
+	for _, row := range rows {
+		methods[row.PolicyID] = append(methods[row.PolicyID], row)
+	}
+	return methods, nil
+}
+
+// movePayout moves a locked payout and tells it; the caller writes told.
+func (u *unit) movePayout(ctx context.Context, claim *claimRow, row *payoutRow, to PayoutStatus, summary string) error {
+	if to != PayoutBlocked {
+		row.BlockedReason = nil
+	}
+	event, err := move(ctx, u, row, PayoutArrows, &row.Status, to, "blocked_reason", "payout_method_id", "attempts",
+		"key_number", "next_attempt_at", "provider", "provider_reference", "released_at", "reconciled_at")
+	if err != nil {
+		return err
+	}
+	return u.sayPayout(claim, row, event, summary)
+}
+
+// block moves a payout to blocked, or changes why it is.
+func (u *unit) block(ctx context.Context, claim *claimRow, row *payoutRow, reason BlockedReason) error {
+	was := row.BlockedReason
+	row.BlockedReason, row.NextAttemptAt = &reason, nil
+	if row.Status != PayoutBlocked {
+		return u.movePayout(ctx, claim, row, PayoutBlocked, blockedSentence(reason))
+	}
+	if was != nil && *was == reason {
+		return nil
+	}
+	if err := u.save(ctx, row, "blocked_reason", "next_attempt_at"); err != nil {
+		return err
+	}
+	return u.sayPayout(claim, row, EventPayoutUpdated, blockedSentence(reason))
+}
+
+// reconsider looks at a claim's blocked payouts again after its methods changed.
+// What another method can cure becomes pending or gets its new reason.
+func (u *unit) reconsider(ctx context.Context, p *policyRow, claim *claimRow) error {
+	var rows []*payoutRow
+	err := u.NewSelect().Model(&rows).Where("po.claim_id = ?", claim.ID).Where("po.partner = ?", claim.Partner).
+		Where("po.status = ?", PayoutBlocked).
+		Where("po.blocked_reason in (?, ?, ?)", BlockedMethodMissing, BlockedMethodUnverified, BlockedRailRejected).
+		OrderExpr("po.id").For("NO KEY UPDATE").Scan(ctx)
+	if err != nil || len(rows) == 0 {
+		return err
+	}
+	methods, err := u.methodsOf(ctx, []*policyRow{p})
+	if err != nil {
+		return err
+	}
+	method := chosen(methods[p.ID], claim.ID)
+	for _, row := range rows {
+		u.since(&row.header)
+		if err := u.unblock(ctx, p, claim, row, method); err != nil {
+			return err
+		}
+	}
+	return u.told(ctx, claim)
+}
+
+func (u *unit) unblock(ctx context.Context, p *policyRow, claim *claimRow, row *payoutRow, method *payoutMethodRow) error {
+	refused := *row.BlockedReason == BlockedRailRejected
+	if refused && (method == nil || row.PayoutMethodID != nil && method.ID == *row.PayoutMethodID) {
+		return nil // the rail said no to this account; only another one helps
+	}
+	reason, err := u.obstacle(p, row, method)
+	switch {
+	case err != nil:
+		return err
+	case reason == "":
+		row.PayoutMethodID, row.NextAttemptAt = &method.ID, &u.now
+		u.enqueue(ReleasePayout{Partner: row.Partner, ID: nounPayout.id(row.ID)})
+		return u.movePayout(ctx, claim, row, PayoutPending, "The payout can go out: its payout method is verified.")
+	case refused && reason == BlockedMethodUnverified:
+		return nil
+	default:
+		return u.block(ctx, claim, row, reason)
+	}
+}
+
+func blockedSentence(reason BlockedReason) string {
+	return map[BlockedReason]string{
+		BlockedMethodMissing:    "The payout waits for a payout method; record one.",
+		BlockedMethodUnverified: "The payout waits until its payout method is verified.",
+		BlockedApproval:         "The payout waits for an operator's approval.",
+		BlockedRailRejected:     "The rail refused the payout; record another payout method.",
+		BlockedRailMismatch:     "The rail reports something else than was asked; an operator looks into it.",
+		BlockedCompliance:       "The payout is held by compliance.",
+		BlockedOperator:         "The payout is held by an operator.",
+	}[reason]
+}

@@ -1,0 +1,270 @@
+package model
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"parapet/model/account"
+	"parapet/model/money"
+	"parapet/model/wire"
+)
+
+// payoutMethodRow is an account money can go to. The number is sealed; what may
+// be shown stands beside it.
+type payoutMethodRow struct {
+	bun.BaseModel `bun:"table:payout_methods,alias:pm"`
+	header
+	references
+
+	ClaimID            *uuid.UUID `bun:"type:uuid"` // nil: serves every claim of the policy
+	PolicyID           uuid.UUID  `bun:"type:uuid"`
+	Status             PayoutMethodStatus
+	Type               account.Type
+	BeneficiaryName    string
+	BeneficiaryCountry string
+	Currency           string
+	Last4              string
+	Institution        *string
+	Country            *string
+	Fingerprint        string
+	Sealed             []byte
+	VerificationMethod *string
+	VerificationCode   *string
+	CheckedAt          *time.Time
+}
+
+// PayoutMethodRequest records an account for one claim or for a whole policy.
+type PayoutMethodRequest struct {
+	ClaimID          string
+	PolicyID         string
+	Number           account.Number
+	Beneficiary      account.Beneficiary
+	Currency         string
+	PartnerReference *string
+	Metadata         map[string]string
+}
+
+func (in *PayoutMethodRequest) check() []FieldError {
+	c := fieldCheck{checkReferences(in.PartnerReference, in.Metadata)}
+	c.that((in.ClaimID == "") != (in.PolicyID == ""), "/claim_id", "one_of", "Name exactly one of claim_id and policy_id.")
+	c.that(money.Known(in.Currency), "/currency", "value", "Use an ISO 4217 code in capitals, such as USD.")
+	for _, problem := range in.Number.Validate() {
+		c.that(false, problem.Pointer, problem.Code, problem.Detail)
+	}
+	for _, problem := range in.Beneficiary.Validate() {
+		c.that(false, "/beneficiary"+problem.Pointer, problem.Code, problem.Detail)
+	}
+	return c.fields
+}
+
+// RecordPayoutMethod keeps an account and asks the rail about it. An earlier
+// method of the same claim or policy is replaced. Errors: not_found,
+// validation_failed, state_conflict, reference_taken.
+func (s *Service) RecordPayoutMethod(ctx context.Context, actor Actor, in PayoutMethodRequest) (*wire.PayoutMethod, error) {
+	if err := s.authorize(ctx, actor, ScopePayoutMethodsWrite); err != nil {
+		return nil, err
+	}
+	if fields := in.check(); len(fields) > 0 {
+		return nil, Invalid(fields...)
+	}
+	var method *wire.PayoutMethod
+	err := s.change(ctx, actor, func(ctx context.Context, u *unit) error {
+		p, claim, err := u.payee(ctx, in)
+		if err != nil {
+			return err
+		}
+		row, err := u.newMethod(p, claim, in)
+		if err != nil {
+			return err
+		}
+		method = row.public()
+		if err := u.addMethod(ctx, row, claim, method); err != nil {
+			return err
+		}
+		_, claims, err := u.served(ctx, row)
+		if err != nil {
+			return err
+		}
+		if err := u.reconsiderAll(ctx, p, nil, claims); err != nil {
+			return err
+		}
+		u.enqueue(VerifyPayoutMethod{Partner: row.Partner, ID: method.ID})
+		return u.answered(ctx, statusCreated, method.ID, method)
+	})
+	return method, err
+}
+
+// payee locks the policy and, where one is named, the claim.
+func (u *unit) payee(ctx context.Context, in PayoutMethodRequest) (*policyRow, *claimRow, error) {
+	var claim *claimRow
+	var policyID uuid.UUID
+	var err error
+	if in.ClaimID != "" {
+		id, err := nounClaim.parse(in.ClaimID)
+		if err != nil {
+			return nil, nil, err
+		}
+		claim = new(claimRow)
+		if err := u.actor.tenancy(u.NewSelect().Model(claim).Where("c.id = ?", id)).Scan(ctx); err != nil {
+			if absent(err) {
+				return nil, nil, nounClaim.notFound()
+			}
+			return nil, nil, fmt.Errorf("read claim: %w", err)
+		}
+		policyID = claim.PolicyID
+	} else if policyID, err = nounPolicy.parse(in.PolicyID); err != nil {
+		return nil, nil, err
+	}
+	p := new(policyRow)
+	if err := u.locked(ctx, p, policyID, nounPolicy); err != nil {
+		return nil, nil, err
+	}
+	if claim != nil {
+		if claim, err = u.lockClaim(ctx, claim.ID); err != nil {
+			return nil, nil, err
+		}
+	}
+	return p, claim, payable(p, claim, in.Currency)
+}
+
+func payable(p *policyRow, claim *claimRow, currency string) error {
+	switch {
+	case currency != p.Currency:
+		return Invalid(wrong("/currency", "value", "Use the policy's currency, "+p.Currency+"."))
+	case claim == nil:
+		return nil
+	case claim.Status == ClaimDeclined || claim.Status == ClaimWithdrawn || claim.Status == ClaimClosed:
+		return Fail(CodeStateConflict, "The claim is %s; nothing is to be paid for it.", claim.Status)
+	}
+	return nil
+}
+
+func (u *unit) newMethod(p *policyRow, claim *claimRow, in PayoutMethodRequest) (*payoutMethodRow, error) {
+	number := in.Number.Normalize()
+	row := &payoutMethodRow{
+		header: u.fresh(p.Partner), references: references{in.PartnerReference, in.Metadata},
+		PolicyID: p.ID, Status: MethodPending, Type: number.Type,
+		BeneficiaryName: in.Beneficiary.Name, BeneficiaryCountry: in.Beneficiary.Country, Currency: in.Currency,
+		Last4: number.Last4(), Institution: textOrNil(number.Institution()), Country: textOrNil(number.Country()),
+		Fingerprint: u.svc.keys.fingerprint(p.Partner, number.Canonical()),
+	}
+	if claim != nil {
+		row.ClaimID = &claim.ID
+	}
+	plain, err := json.Marshal(number)
+	if err == nil {
+		row.Sealed, err = u.svc.keys.seal(plain, place(row.Partner, row.ID, "payout_methods.sealed"))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("seal account: %w", err)
+	}
+	return row, nil
+}
+
+func textOrNil(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}
+
+// addMethod replaces what was there and tells it.
+func (u *unit) addMethod(ctx context.Context, row *payoutMethodRow, claim *claimRow, public *wire.PayoutMethod) error {
+	var earlier []*payoutMethodRow
+	err := u.NewSelect().Model(&earlier).Where("policy_id = ?", row.PolicyID).Where("claim_id is not distinct from ?", row.ClaimID).
+		Where("status <> ?", MethodReplaced).OrderExpr("id").For("NO KEY UPDATE").Scan(ctx)
+	if err != nil {
+		return fmt.Errorf("lock payout methods: %w", err)
+	}
+	if _, err := u.NewInsert().Model(row).Exec(ctx); err != nil {
+		return fmt.Errorf("insert payout method: %w", err)
+	}
+	event, err := u.record(EventPayoutMethodRecorded, &row.header, nounPayoutMethod, public)
+	if err != nil {
+		return err
+	}
+	if err := u.tellMethod(claim, row, EventPayoutMethodRecorded, event); err != nil {
+		return err
+	}
+	for _, old := range earlier {
+		u.since(&old.header)
+		if err := u.moveMethod(ctx, old, claim, MethodReplaced); err != nil {
+			return err
+		}
+	}
+	if claim == nil {
+		return nil
+	}
+	return u.told(ctx, claim)
+}
+
+// moveMethod moves a method and tells it; the caller writes the claim's told.
+func (u *unit) moveMethod(ctx context.Context, row *payoutMethodRow, claim *claimRow, to PayoutMethodStatus, columns ...string) error {
+	kind, err := move(ctx, u, row, PayoutMethodArrows, &row.Status, to, columns...)
+	if err != nil {
+		return err
+	}
+	event, err := u.record(kind, &row.header, nounPayoutMethod, row.public())
+	if err != nil {
+		return err
+	}
+	return u.tellMethod(claim, row, kind, event)
+}
+
+// tellMethod writes the sentence of a claim's own method; a policy's method
+// belongs to no single claim.
+func (u *unit) tellMethod(claim *claimRow, row *payoutMethodRow, kind EventType, event uuid.UUID) error {
+	if claim == nil || row.ClaimID == nil {
+		return nil
+	}
+	said := map[EventType]string{
+		EventPayoutMethodRecorded: "was recorded", EventPayoutMethodVerified: "was verified",
+		EventPayoutMethodRejected: "was rejected", EventPayoutMethodReplaced: "was replaced by another",
+	}[kind]
+	summary := fmt.Sprintf("The payout method ending in %s %s.", row.Last4, said)
+	return u.tell(claim, kind, &event, summary, map[string]any{"payout_method_id": nounPayoutMethod.id(row.ID), "status": row.Status})
+}
+
+// GetPayoutMethods are a claim's methods, its policy's included, newest first.
+// Errors: not_found, cursor_invalid.
+func (s *Service) GetPayoutMethods(ctx context.Context, actor Actor, claim string, in PageRequest) (*wire.List[wire.PayoutMethod], error) {
+	row, err := s.claimOf(ctx, actor, ScopeClaimsRead, claim)
+	if err != nil {
+		return nil, err
+	}
+	var rows []payoutMethodRow
+	q := s.db.NewSelect().Model(&rows).Where("pm.policy_id = ?", row.PolicyID).Where("pm.partner = ?", row.Partner).
+		Where("(pm.claim_id is null or pm.claim_id = ?)", row.ID)
+	return newestFirst(ctx, s, actor, q, &rows, in, "payout_methods/"+claim, func(r *payoutMethodRow) wire.PayoutMethod { return *r.public() })
+}
+
+func (r *payoutMethodRow) public() *wire.PayoutMethod {
+	m := &wire.PayoutMethod{
+		Header: r.header.public(nounPayoutMethod), References: r.own(), ClaimID: nounClaim.optional(r.ClaimID),
+		Type: string(r.Type), Beneficiary: wire.Beneficiary{Name: r.BeneficiaryName, Country: r.BeneficiaryCountry},
+		Currency: r.Currency, Display: wire.Display{Last4: r.Last4, Institution: r.Institution, Country: r.Country},
+		Fingerprint: r.Fingerprint, Status: string(r.Status),
+	}
+	if r.ClaimID == nil {
+		m.PolicyID = nounPolicy.optional(&r.PolicyID)
+	}
+	if r.CheckedAt != nil {
+		m.Verification = &wire.Verification{Method: *r.VerificationMethod, Code: *r.VerificationCode, CheckedAt: *r.CheckedAt}
+	}
+	return m
+}
+
+// number opens the sealed account.
+func (r *payoutMethodRow) number(keys Keys) (account.Number, error) {
+	var number account.Number
+	plain, err := keys.open(r.Sealed, place(r.Partner, r.ID, "payout_methods.sealed"))
+	if err == nil {
+		err = json.Unmarshal(plain, &number)
+	}
+	return number, err
+}

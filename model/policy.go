@@ -1,0 +1,265 @@
+package model
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"parapet/model/account"
+	"parapet/model/money"
+	"parapet/model/trigger"
+	"parapet/model/wire"
+)
+
+// policyRow is cover that was bound. Its terms never change; its limit shrinks.
+type policyRow struct {
+	bun.BaseModel `bun:"table:policies,alias:p"`
+	header
+	references
+
+	Status          PolicyStatus
+	QuoteID         uuid.UUID `bun:"type:uuid"`
+	Product         string
+	ProductVersion  int
+	Policyholder    *wire.Person  `bun:"type:json"`
+	Cover           trigger.Cover `bun:"type:json"`
+	TermsHash       string
+	Currency        string
+	PremiumAmount   int64
+	LimitAmount     int64
+	LimitRemaining  int64
+	EffectiveAt     time.Time
+	PayableFrom     time.Time
+	ExpiresAt       time.Time
+	ReportableUntil time.Time
+	CancelledAt     *time.Time
+	Kind            string
+	Footprint       *string `bun:"type:box"`
+	Station         *string
+	Waits           bool `bun:",scanonly"` // a claim of it waits for the occurrence that is being matched
+}
+
+// BindRequest turns a quote into a policy.
+type BindRequest struct {
+	QuoteID          string
+	Policyholder     *wire.Person // overrides the context's
+	PartnerReference *string
+	Metadata         map[string]string
+}
+
+// BindPolicy makes the quoted cover binding. Errors: not_found,
+// quote_already_bound with the policy's id, quote_expired, reference_taken.
+func (s *Service) BindPolicy(ctx context.Context, actor Actor, in BindRequest) (*wire.Policy, error) {
+	if err := s.authorize(ctx, actor, ScopePoliciesWrite); err != nil {
+		return nil, err
+	}
+	fields := append(checkReferences(in.PartnerReference, in.Metadata), checkPerson(in.Policyholder)...)
+	if len(fields) > 0 {
+		return nil, Invalid(fields...)
+	}
+	id, err := nounQuote.parse(in.QuoteID)
+	if err != nil {
+		return nil, err
+	}
+	var policy *wire.Policy
+	err = s.change(ctx, actor, func(ctx context.Context, u *unit) error {
+		quote := new(quoteRow)
+		if err := u.locked(ctx, quote, id, nounQuote); err != nil {
+			return err
+		}
+		if err := u.bindable(quote); err != nil {
+			return err
+		}
+		row, err := u.insertPolicy(ctx, quote, in)
+		if err != nil {
+			return err
+		}
+		if policy, err = u.bound(ctx, quote, row); err != nil {
+			return err
+		}
+		return u.answered(ctx, statusCreated, policy.ID, policy)
+	})
+	return policy, err
+}
+
+func (u *unit) bindable(quote *quoteRow) error {
+	starts := quote.Cover.StartsAt
+	switch {
+	case quote.Status == QuoteBound:
+		e := Fail(CodeQuoteAlreadyBound, "This quote is already bound; see resource_id for its policy.")
+		e.ResourceID = nounPolicy.id(*quote.PolicyID)
+		return e
+	case quote.Status == QuoteExpired || !u.now.Before(quote.ExpiresAt):
+		return Fail(CodeQuoteExpired, "This quote expired at %s; ask for a new one.", quote.ExpiresAt.Format(time.RFC3339))
+	case starts != nil && starts.Before(u.now):
+		return Fail(CodeQuoteExpired, "Cover was to start at %s, which has passed; ask for a new quote.", starts.Format(time.RFC3339))
+	default:
+		return nil
+	}
+}
+
+func (u *unit) insertPolicy(ctx context.Context, quote *quoteRow, in BindRequest) (*policyRow, error) {
+	row := &policyRow{
+		header:     u.fresh(quote.Partner),
+		references: references{in.PartnerReference, in.Metadata},
+		Status:     PolicyActive,
+		QuoteID:    quote.ID,
+		Product:    quote.Product, ProductVersion: quote.ProductVersion,
+		Policyholder:  in.Policyholder,
+		Cover:         quote.Cover,
+		TermsHash:     quote.TermsHash,
+		Currency:      quote.Currency,
+		PremiumAmount: quote.PremiumAmount,
+		LimitAmount:   quote.Cover.Limit.Amount, LimitRemaining: quote.Cover.Limit.Amount,
+		Kind: string(quote.Cover.Trigger.Kind),
+	}
+	if row.Policyholder == nil {
+		row.Policyholder = quote.holder()
+	}
+	row.period(u.now)
+	row.settle(quote.Cover.Place)
+	if _, err := u.NewInsert().Model(row).Exec(ctx); err != nil {
+		return nil, fmt.Errorf("insert policy: %w", err)
+	}
+	return row, nil
+}
+
+// bound moves the quote and tells both stories, cause before effect.
+func (u *unit) bound(ctx context.Context, quote *quoteRow, row *policyRow) (*wire.Policy, error) {
+	quote.PolicyID = &row.ID
+	event, err := move(ctx, u, quote, QuoteArrows, &quote.Status, QuoteBound, "policy_id")
+	if err != nil {
+		return nil, err
+	}
+	if _, err := u.record(event, &quote.header, nounQuote, quote.public()); err != nil {
+		return nil, err
+	}
+	policy := row.public(u.now, nil)
+	_, err = u.record(EventPolicyActivated, &row.header, nounPolicy, policy)
+	return policy, err
+}
+
+// period sets the times of cover, from the instant of binding.
+func (r *policyRow) period(boundAt time.Time) {
+	start := boundAt
+	if r.Cover.StartsAt != nil {
+		start = *r.Cover.StartsAt
+	}
+	period := r.Cover.Period(start)
+	r.EffectiveAt, r.ExpiresAt = period.From, period.To
+	r.PayableFrom = r.Cover.PayableFrom(start)
+	r.ReportableUntil = r.Cover.ReportableUntil(r.ExpiresAt)
+}
+
+// settle puts the policy on the map that matching asks.
+func (r *policyRow) settle(place trigger.Place) {
+	if box, ok := trigger.Footprint(place); ok {
+		text := pgBox(box)
+		r.Footprint = &text
+		return
+	}
+	r.Station = &place.Station
+}
+
+// GetPolicy is one policy. Errors: not_found.
+func (s *Service) GetPolicy(ctx context.Context, actor Actor, id string) (*wire.Policy, error) {
+	row := new(policyRow)
+	if err := s.read(ctx, actor, ScopePoliciesRead, nounPolicy, id, row); err != nil {
+		return nil, err
+	}
+	now, err := s.now(ctx)
+	if err != nil {
+		return nil, explain(err)
+	}
+	claims, err := claimBriefs(ctx, s.db, []uuid.UUID{row.ID})
+	if err != nil {
+		return nil, explain(err)
+	}
+	return row.public(now, claims[row.ID]), nil
+}
+
+// claimBriefs names the claims of policies, oldest first.
+func claimBriefs(ctx context.Context, db bun.IDB, policies []uuid.UUID) (map[uuid.UUID][]wire.ClaimBrief, error) {
+	var rows []claimRow
+	err := db.NewSelect().Model(&rows).Column("id", "policy_id", "status").
+		Where("c.policy_id in (?)", bun.List(policies)).OrderExpr("c.id").Scan(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list claims of policies: %w", err)
+	}
+	briefs := make(map[uuid.UUID][]wire.ClaimBrief)
+	for _, row := range rows {
+		briefs[row.PolicyID] = append(briefs[row.PolicyID], wire.ClaimBrief{ID: nounClaim.id(row.ID), Status: string(row.Status)})
+	}
+	return briefs, nil
+}
+
+func (r *policyRow) public(now time.Time, claims []wire.ClaimBrief) *wire.Policy {
+	return &wire.Policy{
+		Header: r.header.public(nounPolicy), References: r.own(),
+		Status: string(r.Status), CoverPhase: string(r.phase(now)),
+		QuoteID: nounQuote.id(r.QuoteID), Product: r.Product, ProductVersion: r.ProductVersion,
+		Policyholder: r.Policyholder, Cover: r.Cover, TermsHash: r.TermsHash,
+		Premium:        money.New(r.PremiumAmount, r.Currency),
+		Limit:          money.New(r.LimitAmount, r.Currency),
+		LimitRemaining: money.New(r.LimitRemaining, r.Currency),
+		EffectiveAt:    r.EffectiveAt, ExpiresAt: r.ExpiresAt,
+		Claims: claims, CancelledAt: r.CancelledAt,
+	}
+}
+
+// ends is when cover ends: at the end of its term or when it was cancelled.
+func (r *policyRow) ends() time.Time {
+	if r.CancelledAt != nil && r.CancelledAt.Before(r.ExpiresAt) {
+		return *r.CancelledAt
+	}
+	return r.ExpiresAt
+}
+
+// covered is the period in which occurrences count.
+func (r *policyRow) covered() trigger.Period {
+	return trigger.Period{From: r.EffectiveAt, To: r.ends()}
+}
+
+func (r *policyRow) phase(now time.Time) CoverPhase {
+	switch {
+	case !now.Before(r.ends()):
+		return CoverEnded
+	case now.Before(r.EffectiveAt):
+		return CoverScheduled
+	case now.Before(r.PayableFrom):
+		return CoverWaiting
+	default:
+		return CoverInForce
+	}
+}
+
+// holder is the policyholder the quote's context named, if it did.
+func (r *quoteRow) holder() *wire.Person {
+	var named struct {
+		Policyholder *wire.Person `json:"policyholder"`
+	}
+	if err := json.Unmarshal(r.Context, &named); err != nil {
+		return nil
+	}
+	return named.Policyholder
+}
+
+func checkPerson(p *wire.Person) []FieldError {
+	if p == nil {
+		return nil
+	}
+	var fields []FieldError
+	for member, text := range map[string]*string{"name": p.Name, "email": p.Email} {
+		if text != nil && (*text == "" || len(*text) > 320) {
+			fields = append(fields, wrong(pointer("policyholder", member), "length", "Use 1 to 320 bytes, or leave it out."))
+		}
+	}
+	if p.Country != nil && !account.IsCountry(*p.Country) {
+		fields = append(fields, wrong("/policyholder/country", "value", "Use an ISO 3166-1 alpha-2 code in capitals, such as TW."))
+	}
+	return fields
+}

@@ -1,0 +1,171 @@
+package model
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"parapet/model/pricing"
+	"parapet/model/product"
+	"parapet/model/trigger"
+	"parapet/model/wire"
+)
+
+// quoteRow is a priced offer. What it shows was computed once and is kept as it
+// was said.
+type quoteRow struct {
+	bun.BaseModel `bun:"table:quotes,alias:q"`
+	header
+	references
+
+	Status         QuoteStatus
+	Product        string
+	ProductVersion int
+	Context        jsontext.Value `bun:"type:json"`
+	IgnoredContext []string       `bun:",array"`
+	Cover          trigger.Cover  `bun:"type:json"`
+	TermsHash      string
+	Price          pricing.Price  `bun:"type:json"`
+	Basis          pricing.Basis  `bun:"type:json"`
+	History        []pricing.Past `bun:"type:json"`
+	PremiumAmount  int64
+	Currency       string
+	ExpiresAt      time.Time
+	PolicyID       *uuid.UUID `bun:"type:uuid"`
+}
+
+// QuoteRequest asks for a price.
+type QuoteRequest struct {
+	Product          string
+	Context          jsontext.Value // a JSON object
+	PartnerReference *string
+	Metadata         map[string]string
+}
+
+// CreateQuote prices cover. Errors: product_unknown, validation_failed with
+// every wrong member of the context, partner_mismatch, risk_uninsurable,
+// reference_taken.
+func (s *Service) CreateQuote(ctx context.Context, actor Actor, in QuoteRequest) (*wire.Quote, error) {
+	if err := s.authorize(ctx, actor, ScopeQuotesWrite); err != nil {
+		return nil, err
+	}
+	if fields := checkReferences(in.PartnerReference, in.Metadata); len(fields) > 0 {
+		return nil, Invalid(fields...)
+	}
+	p, err := s.latestProduct(ctx, in.Product)
+	if err != nil {
+		return nil, err
+	}
+	if err := ownContext(actor, in.Context); err != nil {
+		return nil, err
+	}
+	asOf, err := s.now(ctx)
+	if err != nil {
+		return nil, explain(fmt.Errorf("read clock: %w", err))
+	}
+	priced, err := p.Price(in.Context, asOf, s.history)
+	if err != nil {
+		return nil, explainPrice(err)
+	}
+	var quote *wire.Quote
+	err = s.change(ctx, actor, func(ctx context.Context, u *unit) error {
+		row, err := u.insertQuote(ctx, p, priced, in)
+		if err != nil {
+			return err
+		}
+		quote = row.public()
+		if _, err := u.record(EventQuoteCreated, &row.header, nounQuote, quote); err != nil {
+			return err
+		}
+		return u.answered(ctx, statusCreated, quote.ID, quote)
+	})
+	return quote, err
+}
+
+func (u *unit) insertQuote(ctx context.Context, p *product.Product, priced product.Quoted, in QuoteRequest) (*quoteRow, error) {
+	expires, err := trigger.AddDuration(u.now, p.Document().Times.QuoteValidity)
+	if err != nil {
+		return nil, fmt.Errorf("validity of %s: %w", p.Key(), err)
+	}
+	row := &quoteRow{
+		header:         u.fresh(u.actor.Partner),
+		references:     references{in.PartnerReference, in.Metadata},
+		Status:         QuotePriced,
+		Product:        p.Key(),
+		ProductVersion: p.Version(),
+		Context:        priced.Context,
+		IgnoredContext: priced.Ignored,
+		Cover:          priced.Cover,
+		TermsHash:      trigger.TermsHash(p.Key(), p.Version(), priced.Cover),
+		Price:          priced.Price,
+		Basis:          priced.Basis,
+		History:        priced.History,
+		PremiumAmount:  priced.Price.Premium.Amount,
+		Currency:       priced.Price.Premium.Currency,
+		ExpiresAt:      expires,
+	}
+	if _, err := u.NewInsert().Model(row).Exec(ctx); err != nil {
+		return nil, fmt.Errorf("insert quote: %w", err)
+	}
+	return row, nil
+}
+
+// GetQuote is one quote. Errors: not_found.
+func (s *Service) GetQuote(ctx context.Context, actor Actor, id string) (*wire.Quote, error) {
+	row := new(quoteRow)
+	if err := s.read(ctx, actor, ScopeQuotesRead, nounQuote, id, row); err != nil {
+		return nil, err
+	}
+	return row.public(), nil
+}
+
+func (r *quoteRow) public() *wire.Quote {
+	return &wire.Quote{
+		Header: r.header.public(nounQuote), References: r.own(),
+		Product: r.Product, ProductVersion: r.ProductVersion, Status: string(r.Status),
+		Context: r.Context, IgnoredContext: r.IgnoredContext, Cover: r.Cover, TermsHash: r.TermsHash,
+		Price: r.Price, Basis: r.Basis, History: r.History,
+		ExpiresAt: r.ExpiresAt, PolicyID: nounPolicy.optional(r.PolicyID),
+	}
+}
+
+// ownContext refuses a context that names another partner. A missing or wrong
+// name is the schema's matter.
+func ownContext(actor Actor, context jsontext.Value) error {
+	var named struct {
+		Partner any `json:"partner"`
+	}
+	if err := json.Unmarshal(context, &named, jsontext.AllowDuplicateNames(true)); err != nil {
+		return nil //nolint:nilerr // not an object: the product says so, with a pointer
+	}
+	if name, ok := named.Partner.(string); ok && name != actor.Partner {
+		e := Fail(CodePartnerMismatch, "context.partner must be the partner the token is for: %q.", actor.Partner)
+		e.Fields = []FieldError{{Pointer: "/context/partner", Code: "mismatch", Detail: fmt.Sprintf("Use %q.", actor.Partner)}}
+		return e
+	}
+	return nil
+}
+
+func explainPrice(err error) error {
+	var wrong *product.ContextError
+	if errors.As(err, &wrong) {
+		fields := make([]FieldError, len(wrong.Fields))
+		for i, f := range wrong.Fields {
+			fields[i] = FieldError{Pointer: f.Pointer, Code: f.Code, Detail: f.Detail}
+		}
+		return Invalid(fields...)
+	}
+	var dear *pricing.Uninsurable
+	if errors.As(err, &dear) {
+		e := Fail(CodeRiskUninsurable, "The premium would be %s of the limit, more than the %s this product insures; choose another place, a smaller radius or higher thresholds.", dear.RateOnLine, dear.Maximum)
+		e.Extra = map[string]any{"rate_on_line": dear.RateOnLine.String(), "maximum_rate_on_line": dear.Maximum.String(), "premium": dear.Premium}
+		return e
+	}
+	return fmt.Errorf("price: %w", err)
+}

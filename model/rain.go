@@ -1,0 +1,279 @@
+package model
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"parapet/model/hazard"
+	"parapet/model/trigger"
+)
+
+// gauge is one station as one source reports it, in the eyes of one scope.
+type gauge struct{ scope, source, station string }
+
+// windowKey is a run of days at a gauge: what becomes one occurrence, judged
+// for every policy whose term counts that many days.
+type windowKey struct {
+	gauge
+
+	last time.Time
+	days int
+}
+
+func (k windowKey) eventID() string { return k.station + "/" + k.last.Format(time.DateOnly) }
+
+// EvaluateRain looks for windows that meet the term of policies at stations
+// whose days changed. It may run any number of times.
+func (s *Service) EvaluateRain(ctx context.Context, job EvaluateStations) error {
+	horizon, err := s.pass(ctx, job.After)
+	if err != nil {
+		return err
+	}
+	for _, station := range job.Stations {
+		if err := s.evaluateGauge(ctx, gauge{job.Scope, job.Source, station}); err != nil {
+			return fmt.Errorf("station %s: %w", station, err)
+		}
+	}
+	if job.After != "" {
+		return nil
+	}
+	job.After = horizon
+	return s.ask(ctx, job)
+}
+
+func (s *Service) evaluateGauge(ctx context.Context, g gauge) error {
+	var policies []*policyRow
+	q := s.db.NewSelect().Model(&policies).Where("p.station = ?", g.station).Where("p.status <> ?", PolicyArchived).OrderExpr("p.id")
+	if g.scope != "" {
+		q = q.Where("p.partner = ?", g.scope)
+	}
+	if err := q.Scan(ctx); err != nil || len(policies) == 0 {
+		return explain(err)
+	}
+	days, err := g.read(ctx, s.db, policies)
+	if err != nil {
+		return explain(err)
+	}
+	taken, err := s.takenWindows(ctx, g, policies)
+	if err != nil {
+		return explain(err)
+	}
+	for key, ids := range findWindows(g, policies, days, taken) {
+		for slice := range slices.Chunk(ids, sliceSize) {
+			err := s.change(ctx, System(), func(ctx context.Context, u *unit) error {
+				occ, facts, err := u.window(ctx, key)
+				if err != nil || facts.Window == nil {
+					return err
+				}
+				return u.judge(ctx, occ, facts, slice)
+			})
+			if err != nil {
+				return fmt.Errorf("decide %s: %w", key.eventID(), err)
+			}
+		}
+	}
+	return nil
+}
+
+// findWindows are the windows that pay for the first time, and those whose
+// claims wait for final values, each with its policies.
+func findWindows(g gauge, policies []*policyRow, days []hazard.Day, taken map[uuid.UUID][]takenWindow) map[windowKey][]uuid.UUID {
+	found := make(map[windowKey][]uuid.UUID)
+	for _, p := range policies {
+		var gone []trigger.Window
+		for _, t := range taken[p.ID] {
+			gone = append(gone, t.window(p, g.station))
+			if t.Status == ClaimDeferred {
+				key := windowKey{g, t.Last, p.Cover.Trigger.Days}
+				found[key] = append(found[key], p.ID)
+			}
+		}
+		for _, w := range trigger.Windows(p.Cover, p.covered(), p.PayableFrom, days, gone) {
+			key := windowKey{g, w.Last(), p.Cover.Trigger.Days}
+			found[key] = append(found[key], p.ID)
+		}
+	}
+	return found
+}
+
+// takenWindow is a window that was claimed: its days never count again.
+type takenWindow struct {
+	PolicyID uuid.UUID
+	Status   ClaimStatus
+	Last     time.Time
+}
+
+func (t takenWindow) window(p *policyRow, station string) trigger.Window {
+	w := trigger.Window{Station: station}
+	for i := p.Cover.Trigger.Days - 1; i >= 0; i-- {
+		w.Days = append(w.Days, hazard.Day{Date: t.Last.AddDate(0, 0, -i)})
+	}
+	return w
+}
+
+func (s *Service) takenWindows(ctx context.Context, g gauge, policies []*policyRow) (map[uuid.UUID][]takenWindow, error) {
+	var rows []takenWindow
+	err := s.db.NewSelect().Model((*claimRow)(nil)).ColumnExpr("c.policy_id, c.status, oc.occurred_at as last").
+		Join("join occurrences oc on oc.id = c.occurrence_id").Where("c.policy_id in (?)", bun.List(policyIDs(policies))).
+		Where("oc.source = ?", g.source).Where("c.status not in (?, ?)", ClaimDeclined, ClaimWithdrawn).Scan(ctx, &rows)
+	if err != nil {
+		return nil, fmt.Errorf("read claimed windows: %w", err)
+	}
+	taken := make(map[uuid.UUID][]takenWindow)
+	for _, row := range rows {
+		taken[row.PolicyID] = append(taken[row.PolicyID], row)
+	}
+	return taken, nil
+}
+
+// read is a gauge's days from the first policy's start to the last one's end.
+func (g gauge) read(ctx context.Context, db bun.IDB, policies []*policyRow) ([]hazard.Day, error) {
+	from, to := policies[0].EffectiveAt, policies[0].ExpiresAt
+	for _, p := range policies {
+		from, to = minTime(from, p.EffectiveAt), maxTime(to, p.ExpiresAt)
+	}
+	rows, err := g.between(ctx, db, from, to)
+	days := make([]hazard.Day, 0, len(rows))
+	for i := range rows {
+		if day, ok := rows[i].rain(); ok {
+			days = append(days, day)
+		}
+	}
+	return days, err
+}
+
+func minTime(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+func maxTime(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+func (g gauge) between(ctx context.Context, db bun.IDB, from, to time.Time) ([]observationRow, error) {
+	var rows []observationRow
+	err := db.NewSelect().Model(&rows).Where("station = ?", g.station).Where("source = ?", g.source).Where("scope = ?", g.scope).
+		Where("day between ?::date and ?::date", from, to).OrderExpr("day").Scan(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read days: %w", err)
+	}
+	return rows, nil
+}
+
+// rain is the day's precipitation; false when it was not measured.
+func (r *observationRow) rain() (hazard.Day, bool) {
+	mm := r.measure("precipitation")
+	if mm == nil {
+		return hazard.Day{}, false
+	}
+	return hazard.Day{Date: r.Day.UTC(), PrecipitationMM: *mm}, true
+}
+
+// window reads the days of a window inside the unit and makes its occurrence
+// known. The facts have no window when a day is missing.
+func (u *unit) window(ctx context.Context, key windowKey) (*occurrenceRow, trigger.Occurrence, error) {
+	rows, err := key.between(ctx, u, key.last.AddDate(0, 0, 1-key.days), key.last)
+	facts := trigger.Occurrence{Source: key.source, SourceEventID: key.eventID(), Stage: trigger.Final}
+	if err != nil {
+		return nil, facts, err
+	}
+	window, version := trigger.Window{Station: key.station}, int64(0)
+	for i := range rows {
+		day, ok := rows[i].rain()
+		if !ok {
+			continue
+		}
+		window.Days = append(window.Days, day)
+		version += rows[i].Version
+		if rows[i].Stage != string(trigger.Final) {
+			facts.Stage = trigger.Preliminary
+		}
+	}
+	facts.SourceVersion = strconv.FormatInt(version, 10)
+	if len(window.Days) == key.days {
+		facts.Window = &window
+	}
+	occ, err := u.windowOccurrence(ctx, key, facts)
+	return occ, facts, err
+}
+
+func (u *unit) windowOccurrence(ctx context.Context, key windowKey, facts trigger.Occurrence) (*occurrenceRow, error) {
+	row := &occurrenceRow{
+		ID: newID(), Scope: key.scope, Version: 1, CreatedAt: u.now, UpdatedAt: u.now,
+		Source: key.source, SourceEventID: key.eventID(), Kind: hazard.StationDay,
+		OccurredAt: key.last, LastAt: key.last, Stage: facts.Stage, SourceVersion: facts.SourceVersion,
+	}
+	_, err := u.NewInsert().Model(row).On("conflict on constraint occurrences_source_event_key do update").
+		Set("stage = excluded.stage").Set("source_version = excluded.source_version").
+		Set("updated_at = excluded.updated_at").Set("version = oc.version + 1").
+		Where("(oc.stage, oc.source_version) is distinct from (excluded.stage, excluded.source_version)").Exec(ctx)
+	if err == nil {
+		err = u.NewSelect().Model(row).Where("scope = ?", key.scope).Where("source = ?", key.source).
+			Where("source_event_id = ?", key.eventID()).Scan(ctx)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("note window: %w", err)
+	}
+	return row, nil
+}
+
+// windowNamed is the window of a policy's term that ends on a named day.
+func (u *unit) windowNamed(ctx context.Context, p *policyRow, g gauge, last time.Time) (*occurrenceRow, trigger.Occurrence, error) {
+	if p.Station == nil || *p.Station != g.station {
+		e := Fail(CodeTriggerNotMet, "The trigger is not met: the policy's place is not the station %s.", g.station)
+		e.Extra = map[string]any{"reason": string(trigger.OutsidePlace)}
+		return nil, trigger.Occurrence{}, e
+	}
+	key := windowKey{g, last, p.Cover.Trigger.Days}
+	occ, facts, err := u.window(ctx, key)
+	if err != nil {
+		return nil, facts, err
+	}
+	if facts.Window == nil {
+		return nil, facts, Fail(CodeTriggerNotMet, "The trigger cannot be judged: of the %d days to %s some have no measurement.", key.days, last.Format(time.DateOnly))
+	}
+	return occ, facts, u.unclaimedDays(ctx, p, g, key)
+}
+
+// unclaimedDays refuses a window that shares days with one that was claimed.
+func (u *unit) unclaimedDays(ctx context.Context, p *policyRow, g gauge, key windowKey) error {
+	taken, err := u.svc.takenWindows(ctx, g, []*policyRow{p})
+	if err != nil {
+		return err
+	}
+	for _, t := range taken[p.ID] {
+		apart := t.Last.Sub(key.last).Abs()
+		if apart > 0 && apart < time.Duration(key.days)*24*time.Hour {
+			e := Fail(CodeTriggerNotMet, "The window shares days with the one to %s, which was claimed; a day counts once.", t.Last.Format(time.DateOnly))
+			e.Extra = map[string]any{"reason": "duplicate_event"}
+			return e
+		}
+	}
+	return nil
+}
+
+// windowAt is windowNamed by the source's words.
+func (u *unit) windowAt(ctx context.Context, p *policyRow, source, station string, last time.Time) (*occurrenceRow, trigger.Occurrence, error) {
+	row := new(observationRow)
+	err := u.NewSelect().Model(row).Where("source = ?", source).Where("station = ?", station).Where("day = ?", last).
+		Where("scope in ('', ?)", p.Partner).OrderExpr("scope desc").Limit(1).Scan(ctx)
+	if absent(err) {
+		return nil, trigger.Occurrence{}, Fail(CodeNotFound, "There is no occurrence of this source with this id.")
+	}
+	if err != nil {
+		return nil, trigger.Occurrence{}, fmt.Errorf("read station day: %w", err)
+	}
+	return u.windowNamed(ctx, p, gauge{row.Scope, source, station}, last)
+}

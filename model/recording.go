@@ -1,0 +1,181 @@
+package model
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"parapet/model/hazard"
+	"parapet/model/wire"
+)
+
+// recording keeps one batch of observations in a few statements.
+type recording struct {
+	*unit
+
+	scope   string
+	results []wire.ObservationResult
+	changed []*observationRow // created or revised, in the order they came
+	revised []revisionRow
+}
+
+// keep judges each observation, writes what is new, leads it to its occurrence
+// and asks for the matching.
+func (r *recording) keep(ctx context.Context, in []wire.ObservationInput) error {
+	rows := make([]*observationRow, len(in))
+	for i := range in {
+		r.results[i] = wire.ObservationResult{Index: i, Result: ResultRejected}
+		if r.results[i].Errors = checkObservation(r.actor, &in[i], r.now); len(r.results[i].Errors) > 0 {
+			continue
+		}
+		row, err := r.newObservation(r.scope, in[i])
+		if err != nil {
+			return err
+		}
+		rows[i] = row
+	}
+	bySource := make(map[string][]int)
+	for i, row := range rows {
+		if row != nil {
+			bySource[row.Source] = append(bySource[row.Source], i)
+		}
+	}
+	for source, indexes := range bySource {
+		if err := r.keepSource(ctx, source, rows, indexes); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keepSource takes one source's observations one batch after the other, so that
+// two batches never race for the same occurrence.
+func (r *recording) keepSource(ctx context.Context, source string, rows []*observationRow, indexes []int) error {
+	if _, err := r.NewRaw("select pg_advisory_xact_lock(hashtextextended(?, 1))", r.scope+"/"+source).Exec(ctx); err != nil {
+		return fmt.Errorf("lock source: %w", err)
+	}
+	said, err := r.said(ctx, source, rows, indexes)
+	if err != nil {
+		return err
+	}
+	r.changed, r.revised = nil, nil
+	for _, i := range indexes {
+		r.results[i].Result = r.compare(rows[i], said)
+		id := nounObservation.id(said[rows[i].NaturalKey].ID)
+		r.results[i].ID = &id
+	}
+	if len(r.changed) == 0 {
+		return nil
+	}
+	r.changed = distinct(r.changed)
+	occurrences, err := r.lead(ctx, source)
+	if err != nil {
+		return err
+	}
+	if err := r.write(ctx); err != nil {
+		return err
+	}
+	if err := r.refresh(ctx, occurrences); err != nil {
+		return err
+	}
+	r.wake(source, occurrences)
+	return nil
+}
+
+// said is what the source told before, by natural key.
+func (r *recording) said(ctx context.Context, source string, rows []*observationRow, indexes []int) (map[string]*observationRow, error) {
+	keys := make([]string, 0, len(indexes))
+	for _, i := range indexes {
+		keys = append(keys, rows[i].NaturalKey)
+	}
+	var known []*observationRow
+	err := r.NewSelect().Model(&known).Where("scope = ?", r.scope).Where("source = ?", source).
+		Where("natural_key in (?)", bun.List(keys)).Scan(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read observations: %w", err)
+	}
+	said := make(map[string]*observationRow, len(known))
+	for _, row := range known {
+		said[row.NaturalKey] = row
+	}
+	return said, nil
+}
+
+// compare decides what an observation is against what was said, and remembers
+// it there for the rest of the batch.
+func (r *recording) compare(row *observationRow, said map[string]*observationRow) string {
+	before, known := said[row.NaturalKey]
+	switch {
+	case !known:
+		said[row.NaturalKey] = row
+		r.changed = append(r.changed, row)
+		return ResultCreated
+	case !row.news(before):
+		return ResultUnchanged
+	default:
+		r.revised = append(r.revised, revisionRow{ObservationID: before.ID, Version: before.Version, Body: before.Body, RecordedAt: before.UpdatedAt})
+		row.ID, row.CreatedAt, row.Version = before.ID, before.CreatedAt, before.Version+1
+		row.OccurrenceID = before.OccurrenceID
+		said[row.NaturalKey] = row
+		r.changed = append(r.changed, row)
+		return ResultRevised
+	}
+}
+
+// distinct keeps the last word on each observation.
+func distinct(rows []*observationRow) []*observationRow {
+	last := make(map[uuid.UUID]*observationRow, len(rows))
+	for _, row := range rows {
+		last[row.ID] = row
+	}
+	kept := rows[:0]
+	for _, row := range rows {
+		if last[row.ID] == row {
+			kept = append(kept, row)
+		}
+	}
+	return kept
+}
+
+func (r *recording) write(ctx context.Context) error {
+	_, err := r.NewInsert().Model(&r.changed).On("conflict (id) do update").
+		Set("version = excluded.version").Set("updated_at = excluded.updated_at").
+		Set("source_event_id = excluded.source_event_id").Set("occurred_at = excluded.occurred_at").
+		Set("stage = excluded.stage").Set("revision = excluded.revision").
+		Set("body = excluded.body").Set("digest = excluded.digest").
+		Set("occurrence_id = excluded.occurrence_id").Exec(ctx)
+	if err != nil {
+		return fmt.Errorf("write observations: %w", err)
+	}
+	if len(r.revised) == 0 {
+		return nil
+	}
+	if _, err := r.NewInsert().Model(&r.revised).Exec(ctx); err != nil {
+		return fmt.Errorf("keep revisions: %w", err)
+	}
+	return nil
+}
+
+// wake asks for the matching of what changed.
+func (r *recording) wake(source string, occurrences []uuid.UUID) {
+	if len(occurrences) > 0 {
+		job := EvaluateOccurrences{}
+		for _, id := range occurrences {
+			job.Occurrences = append(job.Occurrences, nounOccurrence.id(id))
+		}
+		r.enqueue(job)
+	}
+	stations := EvaluateStations{Scope: r.scope, Source: source}
+	seen := make(map[string]bool)
+	for _, row := range r.changed {
+		if row.Kind == hazard.StationDay && !seen[*row.Station] {
+			seen[*row.Station] = true
+			stations.Stations = append(stations.Stations, *row.Station)
+		}
+	}
+	if len(stations.Stations) > 0 {
+		r.enqueue(stations)
+	}
+}

@@ -1,0 +1,134 @@
+package model
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/uptrace/bun"
+
+	"parapet/model/hazard"
+)
+
+// Config is what the domain layer stands on.
+type Config struct {
+	DB      *bun.DB         // must speak to Postgres through pgx
+	Queue   Queue           // takes the jobs a change asks for
+	Files   Files           // keeps attachments
+	Keys    Keys            // seal bank details, cursors and fingerprints
+	History *hazard.History // prices cover; nil means the shipped one
+	// Development allows rehearsals that a production server must refuse:
+	// sandbox observations and replayed history.
+	Development bool
+}
+
+// Service is the domain: every operation of both doors, the jobs and the
+// command line is a method on it. Operations return *Error for everything a
+// caller can act on; any other error is internal.
+type Service struct {
+	db          *bun.DB
+	queue       Queue
+	files       Files
+	keys        Keys
+	history     *hazard.History
+	development bool
+	catalog     catalog
+	partners    partnerCache
+}
+
+// New makes the domain layer. It does not touch the database.
+func New(c Config) (*Service, error) {
+	if err := c.Keys.check(); err != nil {
+		return nil, err
+	}
+	if c.History == nil {
+		c.History = hazard.Shipped()
+	}
+	return &Service{
+		db: c.DB, queue: c.Queue, files: c.Files, keys: c.Keys,
+		history: c.History, development: c.Development,
+	}, nil
+}
+
+// change runs one transaction: the only place where one begins. What do
+// recorded (events, timeline, jobs, the idempotency key) is flushed before the
+// commit, so it is told if and only if it happened. A deadlock, which Postgres
+// resolves by ending one side, retries the whole unit twice.
+func (s *Service) change(ctx context.Context, actor Actor, do func(context.Context, *unit) error) error {
+	for attempt := 0; ; attempt++ {
+		err := s.attempt(ctx, actor, do)
+		if attempt == 2 || !retryable(err) {
+			return explain(err)
+		}
+	}
+}
+
+func (s *Service) attempt(ctx context.Context, actor Actor, do func(context.Context, *unit) error) error {
+	conn, err := s.db.Conn(ctx)
+	if err != nil {
+		return fmt.Errorf("connect: %w", err)
+	}
+	defer func() { _ = conn.Close() }()
+	return conn.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
+		u := &unit{Tx: tx, ctx: ctx, conn: conn, svc: s, actor: actor}
+		if err := u.begin(ctx); err != nil {
+			return err
+		}
+		if err := u.once(ctx); err != nil {
+			return err
+		}
+		if err := do(ctx, u); err != nil {
+			return err
+		}
+		return u.flush(ctx)
+	})
+}
+
+// now is the business time outside a transaction: good for reading, never for
+// writing.
+func (s *Service) now(ctx context.Context) (time.Time, error) {
+	var now time.Time
+	err := s.db.NewRaw("select business_now()").Scan(ctx, &now)
+	return now, err
+}
+
+// ShiftClock moves business time against the database's clock. Development
+// only: it is how a year passes in a test.
+func (s *Service) ShiftClock(ctx context.Context, shift time.Duration) error {
+	if !s.development {
+		return Fail(CodeParameterInvalid, "The clock can be moved in development only.")
+	}
+	_, err := s.db.NewRaw("update clock set shift = make_interval(secs => ?)", shift.Seconds()).Exec(ctx)
+	return err
+}
+
+// authorize is the first line of every operation: the scope, and a partner that
+// is registered and enabled.
+func (s *Service) authorize(ctx context.Context, actor Actor, scope Scope) error {
+	if err := actor.may(scope); err != nil {
+		return err
+	}
+	if actor.Kind != ActorPartner {
+		return nil
+	}
+	return s.partners.enabled(ctx, s.db, actor.Partner)
+}
+
+// tenancy narrows a query to what the actor may see. Every query over partners'
+// records goes through it.
+func (a Actor) tenancy(q *bun.SelectQuery) *bun.SelectQuery {
+	if a.Kind == ActorPartner {
+		return q.Where("?TableAlias.partner = ?", a.Partner)
+	}
+	return q
+}
+
+func retryable(err error) bool {
+	var pg *pgconn.PgError
+	return errors.As(err, &pg) && (pg.Code == "40P01" || pg.Code == "40001")
+}
+
+func absent(err error) bool { return errors.Is(err, sql.ErrNoRows) }

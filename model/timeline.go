@@ -1,0 +1,90 @@
+package model
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"parapet/model/wire"
+)
+
+// timelineRow is one sentence of a claim's story. Insert-only.
+type timelineRow struct {
+	bun.BaseModel `bun:"table:timeline_entries,alias:tl"`
+
+	ID        uuid.UUID `bun:"type:uuid"`
+	Partner   string    `bun:",pk"`
+	ClaimID   uuid.UUID `bun:",pk,type:uuid"`
+	Sequence  int64     `bun:",pk"`
+	Kind      EventType
+	At        time.Time
+	ActorKind ActorKind
+	ActorName string
+	Summary   string
+	Data      jsontext.Value `bun:"type:json"`
+	EventID   *uuid.UUID     `bun:"type:uuid"`
+}
+
+// tell adds the next sentence to a claim's story. The claim must be locked; its
+// timeline_sequence is written by whoever writes the claim, or by told.
+func (u *unit) tell(claim *claimRow, kind EventType, event *uuid.UUID, summary string, data any) error {
+	text, err := wire.Encode(data)
+	if err != nil {
+		return fmt.Errorf("encode timeline data: %w", err)
+	}
+	claim.TimelineSequence++
+	u.entries = append(u.entries, timelineRow{
+		ID: newID(), Partner: claim.Partner, ClaimID: claim.ID, Sequence: claim.TimelineSequence,
+		Kind: kind, At: u.now, ActorKind: u.actor.Kind, ActorName: u.actor.Name,
+		Summary: summary, Data: text, EventID: event,
+	})
+	return nil
+}
+
+// told writes how far a claim's story has come when nothing else of the claim
+// changes. A story is not a change of the record: its version stays.
+func (u *unit) told(ctx context.Context, claim *claimRow) error {
+	_, err := u.NewUpdate().Model(claim).Column("timeline_sequence").WherePK().Exec(ctx)
+	if err != nil {
+		return fmt.Errorf("advance timeline: %w", err)
+	}
+	return nil
+}
+
+// GetTimeline is a claim's story from its beginning. Errors: not_found,
+// cursor_invalid.
+func (s *Service) GetTimeline(ctx context.Context, actor Actor, claim string, page PageRequest) (*wire.List[wire.TimelineEntry], error) {
+	row, err := s.claimOf(ctx, actor, ScopeClaimsRead, claim)
+	if err != nil {
+		return nil, err
+	}
+	p, err := s.page(actor, page, "timeline/"+claim)
+	if err != nil {
+		return nil, err
+	}
+	var rows []timelineRow
+	q := s.db.NewSelect().Model(&rows).Where("claim_id = ?", row.ID).Where("partner = ?", row.Partner).OrderExpr("sequence")
+	if p.after != "" {
+		q = q.Where("sequence > ?::bigint", p.after)
+	}
+	if err := q.Limit(p.fetch()).Scan(ctx); err != nil {
+		return nil, explain(fmt.Errorf("read timeline: %w", err))
+	}
+	return listed(p, rows, func(r *timelineRow) string { return fmt.Sprint(r.Sequence) }, (*timelineRow).public)
+}
+
+func (r *timelineRow) public() wire.TimelineEntry {
+	return wire.TimelineEntry{
+		Header: wire.Header{
+			ID: nounTimelineEntry.id(r.ID), Object: nounTimelineEntry.name, Partner: &r.Partner,
+			CreatedAt: r.At, UpdatedAt: r.At, Version: 1,
+		},
+		Sequence: r.Sequence, Kind: string(r.Kind), At: r.At,
+		Actor:   wire.Actor{Kind: string(r.ActorKind), Name: r.ActorName},
+		Summary: r.Summary, Data: r.Data, EventID: nounEvent.optional(r.EventID),
+	}
+}

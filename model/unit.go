@@ -1,0 +1,165 @@
+package model
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+)
+
+// unit is one unit of work: a transaction, one instant, one actor, and what is
+// to be told when it commits. Helpers take the unit and never begin their own.
+type unit struct {
+	bun.Tx
+
+	ctx   context.Context //nolint:containedctx // a unit lives exactly as long as its transaction's context
+	conn  bun.Conn
+	svc   *Service
+	actor Actor
+	now   time.Time
+
+	events  []eventRow
+	entries []timelineRow
+	jobs    []Job
+}
+
+// header is what every partner's row begins with.
+type header struct {
+	ID        uuid.UUID `bun:",pk,type:uuid"`
+	Partner   string    `bun:",pk"`
+	Version   int64
+	CreatedAt time.Time
+	UpdatedAt time.Time
+}
+
+func (h *header) head() *header { return h }
+
+// references are the members of a row that belong to the partner.
+type references struct {
+	PartnerReference *string
+	Metadata         map[string]string `bun:"type:json"`
+}
+
+// begin draws the transaction's id before it reads the clock. Matching waits
+// for transactions by id, so an instant must never be older than the id.
+func (u *unit) begin(ctx context.Context) error {
+	var xid string
+	err := u.NewRaw("select pg_current_xact_id()::text, business_now()").Scan(ctx, &xid, &u.now)
+	if err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	return nil
+}
+
+// since moves the instant forward to a locked record's last change, so that
+// time never runs backward along a record.
+func (u *unit) since(rows ...*header) {
+	for _, row := range rows {
+		if row.UpdatedAt.After(u.now) {
+			u.now = row.UpdatedAt
+		}
+	}
+}
+
+// fresh is the header of a new row of a partner.
+func (u *unit) fresh(partner string) header {
+	return header{ID: newID(), Partner: partner, Version: 1, CreatedAt: u.now, UpdatedAt: u.now}
+}
+
+// locked reads a row for change: FOR NO KEY UPDATE, tenancy included. The
+// caller keeps the lock order policy, claim, payout.
+func (u *unit) locked(ctx context.Context, row interface{ head() *header }, id uuid.UUID, kind noun) error {
+	q := u.NewSelect().Model(row).Where("?TableAlias.id = ?", id).For("NO KEY UPDATE")
+	if err := u.actor.tenancy(q).Scan(ctx); err != nil {
+		if absent(err) {
+			return kind.notFound()
+		}
+		return fmt.Errorf("lock %s: %w", kind.name, err)
+	}
+	u.since(row.head())
+	return nil
+}
+
+// touch raises a row's version and time in memory; save writes them.
+func (u *unit) touch(row *header) {
+	row.Version++
+	row.UpdatedAt = u.now
+}
+
+// save writes columns of a row that still has the version it was read with.
+// Nothing written means that somebody was faster: a conflict.
+func (u *unit) save(ctx context.Context, row interface{ head() *header }, columns ...string) error {
+	h := row.head()
+	was := h.Version
+	u.touch(h)
+	res, err := u.NewUpdate().Model(row).Column(append(columns, "version", "updated_at")...).
+		WherePK().Where("version = ?", was).Exec(ctx)
+	return oneRow(res, err)
+}
+
+// move is save for a change of state: the life cycle must have the arrow, and
+// the row must still be in the state it leaves. It returns the arrow's event.
+func move[S ~string](ctx context.Context, u *unit, row interface{ head() *header }, arrows []Arrow[S], status *S, to S, columns ...string) (EventType, error) {
+	from, was := *status, row.head().Version
+	event, err := step(u, row.head(), arrows, status, to)
+	if err != nil {
+		return "", err
+	}
+	res, err := u.NewUpdate().Model(row).Column(append(columns, "status", "version", "updated_at")...).
+		WherePK().Where("version = ?", was).Where("status = ?", from).Exec(ctx)
+	return event, oneRow(res, err)
+}
+
+// step is a move in memory, for rows that are locked and written in bulk.
+func step[S ~string](u *unit, row *header, arrows []Arrow[S], status *S, to S) (EventType, error) {
+	event, ok := arrow(arrows, *status, to)
+	if !ok {
+		return "", Fail(CodeStateConflict, "It is %s and cannot become %s.", *status, to)
+	}
+	*status = to
+	u.touch(row)
+	return event, nil
+}
+
+func oneRow(res sql.Result, err error) error {
+	if err != nil {
+		return err
+	}
+	if n, err := res.RowsAffected(); err != nil || n != 1 {
+		return Fail(CodeStateConflict, "Somebody else changed it at the same moment; read it again and retry.").Because(err)
+	}
+	return nil
+}
+
+// enqueue asks for work that starts only if the transaction commits.
+func (u *unit) enqueue(job Job) { u.jobs = append(u.jobs, job) }
+
+// flush writes what the unit collected, in a few statements however much it is.
+func (u *unit) flush(ctx context.Context) error {
+	if len(u.events) > 0 {
+		outbox := make([]outboxRow, len(u.events))
+		for i, event := range u.events {
+			outbox[i] = outboxRow{Partner: event.Partner, EventID: event.ID}
+		}
+		if _, err := u.NewInsert().Model(&u.events).Exec(ctx); err != nil {
+			return fmt.Errorf("write events: %w", err)
+		}
+		if _, err := u.NewInsert().Model(&outbox).Exec(ctx); err != nil {
+			return fmt.Errorf("write outbox: %w", err)
+		}
+	}
+	if len(u.entries) > 0 {
+		if _, err := u.NewInsert().Model(&u.entries).Exec(ctx); err != nil {
+			return fmt.Errorf("write timeline: %w", err)
+		}
+	}
+	if len(u.jobs) > 0 {
+		if err := u.svc.queue.Insert(ctx, u.conn, u.jobs); err != nil {
+			return fmt.Errorf("ask for work: %w", err)
+		}
+	}
+	return nil
+}

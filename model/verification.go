@@ -1,0 +1,110 @@
+package model
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/uptrace/bun"
+
+	"parapet/model/account"
+)
+
+// Payee is an account to be checked by a rail.
+type Payee struct {
+	Beneficiary account.Beneficiary
+	Number      account.Number
+}
+
+// PayeeOf opens a pending method for its check; nil when there is nothing to
+// check any more.
+func (s *Service) PayeeOf(ctx context.Context, partner, id string) (*Payee, error) {
+	key, err := nounPayoutMethod.parse(id)
+	if err != nil {
+		return nil, err
+	}
+	row := new(payoutMethodRow)
+	err = s.db.NewSelect().Model(row).Where("id = ?", key).Where("partner = ?", partner).Scan(ctx)
+	if err != nil {
+		return nil, explain(fmt.Errorf("read payout method: %w", err))
+	}
+	if row.Status != MethodPending {
+		return nil, nil //nolint:nilnil // nothing to check is an answer, not an error
+	}
+	number, err := row.number(s.keys)
+	if err != nil {
+		return nil, fmt.Errorf("open account of %s: %w", id, err)
+	}
+	return &Payee{account.Beneficiary{Name: row.BeneficiaryName, Country: row.BeneficiaryCountry}, number}, nil
+}
+
+// RecordVerification keeps what the rail said of an account and lets the payouts
+// go that waited for it.
+func (s *Service) RecordVerification(ctx context.Context, partner, id, method, code string, verified bool) error {
+	key, err := nounPayoutMethod.parse(id)
+	if err != nil {
+		return err
+	}
+	return s.change(ctx, Actor{Kind: ActorRail, Name: method}, func(ctx context.Context, u *unit) error {
+		row := new(payoutMethodRow)
+		if err := u.NewSelect().Model(row).Where("id = ?", key).Where("partner = ?", partner).Scan(ctx); err != nil {
+			return fmt.Errorf("read payout method: %w", err)
+		}
+		p, claims, err := u.served(ctx, row)
+		if err != nil {
+			return err
+		}
+		if err := u.locked(ctx, row, key, nounPayoutMethod); err != nil {
+			return err
+		}
+		if row.Status != MethodPending {
+			return nil
+		}
+		row.VerificationMethod, row.VerificationCode, row.CheckedAt = &method, &code, &u.now
+		to := MethodRejected
+		if verified {
+			to = MethodVerified
+		}
+		var own *claimRow
+		if row.ClaimID != nil && len(claims) == 1 {
+			own = claims[0]
+		}
+		if err := u.moveMethod(ctx, row, own, to, "verification_method", "verification_code", "checked_at"); err != nil {
+			return err
+		}
+		return u.reconsiderAll(ctx, p, own, claims)
+	})
+}
+
+// served locks the policy and the claims a method serves.
+func (u *unit) served(ctx context.Context, method *payoutMethodRow) (*policyRow, []*claimRow, error) {
+	p := new(policyRow)
+	if err := u.locked(ctx, p, method.PolicyID, nounPolicy); err != nil {
+		return nil, nil, err
+	}
+	var claims []*claimRow
+	q := u.NewSelect().Model(&claims).Where("c.policy_id = ?", p.ID).Where("c.partner = ?", p.Partner).OrderExpr("c.id").For("NO KEY UPDATE")
+	if method.ClaimID != nil {
+		q = q.Where("c.id = ?", method.ClaimID)
+	} else {
+		q = q.Where("c.status in (?)", bun.List([]ClaimStatus{ClaimApproved}))
+	}
+	if err := q.Scan(ctx); err != nil {
+		return nil, nil, fmt.Errorf("lock claims: %w", err)
+	}
+	for _, c := range claims {
+		u.since(&c.header)
+	}
+	return p, claims, nil
+}
+
+func (u *unit) reconsiderAll(ctx context.Context, p *policyRow, own *claimRow, claims []*claimRow) error {
+	for _, claim := range claims {
+		if err := u.reconsider(ctx, p, claim); err != nil {
+			return err
+		}
+	}
+	if own == nil {
+		return nil
+	}
+	return u.told(ctx, own)
+}

@@ -1,0 +1,88 @@
+package wire
+
+import (
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// OccurrenceBrief names what happened inside a claim.
+type OccurrenceBrief struct {
+	ID            string    `json:"id"`
+	Source        string    `json:"source"`
+	SourceEventID string    `json:"source_event_id"`
+	OccurredAt    time.Time `json:"occurred_at"`
+}
+
+// Determination is what the trigger says of a policy and an occurrence.
+type Determination struct {
+	Index         *Measure `json:"index"`       // null when nothing touched the place
+	Threshold     Measure  `json:"threshold"`   // the boundary reached, or the nearest one missed
+	DistanceKM    *float64 `json:"distance_km"` // to the centre of a circle, two decimals
+	Factor        string   `json:"factor"`      // share of the limit, a decimal
+	Amount        Money    `json:"amount"`      // factor × limit, rounded once, half up
+	Stage         string   `json:"stage"`       // provisional, final
+	SourceVersion string   `json:"source_version"`
+	TermsHash     string   `json:"terms_hash"`
+	ReceiptHash   string   `json:"receipt_hash"` // sha256 of terms, facts and result in canonical JSON
+}
+
+// Decision is what was decided of a claim.
+type Decision struct {
+	Outcome      string     `json:"outcome"` // approved, deferred, declined
+	ReasonCodes  []string   `json:"reason_codes"`
+	DecidedAt    time.Time  `json:"decided_at"`
+	NextReviewAt *time.Time `json:"next_review_at"`
+}
+
+// Claim asks for money under a policy because of something that happened.
+type Claim struct {
+	Header
+	References
+	PolicyID        string           `json:"policy_id"`
+	Status          string           `json:"status"` // opened, approved, deferred, declined, withdrawn, closed
+	Origin          string           `json:"origin"` // trigger, approval
+	Description     *string          `json:"description"`
+	Occurrence      *OccurrenceBrief `json:"occurrence"`    // null for origin approval
+	Determination   *Determination   `json:"determination"` // null for origin approval
+	RequestedAmount *Money           `json:"requested_amount"`
+	Amount          *Money           `json:"amount"`   // owed; null until decided
+	Decision        *Decision        `json:"decision"` // null until decided
+	Payouts         []Payout         `json:"payouts"`
+	OpenedAt        time.Time        `json:"opened_at"`
+	ClosedAt        *time.Time       `json:"closed_at"`
+}
+
+// TimelineEntry is one sentence of a claim's story.
+type TimelineEntry struct {
+	Header
+	Sequence int64          `json:"sequence"` // 1, 2, 3 … without gaps
+	Kind     string         `json:"kind"`     // an event type, or trigger.observed
+	At       time.Time      `json:"at"`
+	Actor    Actor          `json:"actor"`
+	Summary  string         `json:"summary"`
+	Data     jsontext.Value `json:"data"`
+	EventID  *string        `json:"event_id"` // null only for trigger.observed
+}
+
+// Attachment is a document that belongs to a claim.
+type Attachment struct {
+	Header
+	ClaimID     string  `json:"claim_id"`
+	FileName    string  `json:"file_name"`
+	ContentType string  `json:"content_type"`
+	Size        int64   `json:"size"`   // bytes
+	SHA256      string  `json:"sha256"` // hexadecimal
+	Purpose     *string `json:"purpose"`
+	Description *string `json:"description"`
+	Status      string  `json:"status"` // stored
+	DownloadURL string  `json:"download_url"`
+}
+
+// Message is one turn of the conversation about a claim.
+type Message struct {
+	Header
+	ClaimID string `json:"claim_id"`
+	Author  Actor  `json:"author"`
+	Body    string `json:"body"`
+}

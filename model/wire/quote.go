@@ -1,0 +1,55 @@
+package wire
+
+import (
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"parapet/model/pricing"
+	"parapet/model/trigger"
+)
+
+// Quote is a priced offer of cover.
+type Quote struct {
+	Header
+	References
+	Product        string         `json:"product"`
+	ProductVersion int            `json:"product_version"`
+	Status         string         `json:"status"`          // priced, bound, expired
+	Context        jsontext.Value `json:"context"`         // as given, with defaults filled in
+	IgnoredContext []string       `json:"ignored_context"` // members of context the product does not know
+	Cover          trigger.Cover  `json:"cover"`           // everything that will bind
+	TermsHash      string         `json:"terms_hash"`      // sha256 of the canonical terms
+	Price          pricing.Price  `json:"price"`
+	Basis          pricing.Basis  `json:"basis"`
+	History        []pricing.Past `json:"history"` // every past event that would have paid, newest first
+	ExpiresAt      time.Time      `json:"expires_at"`
+	PolicyID       *string        `json:"policy_id"`
+}
+
+// ClaimBrief names a claim inside its policy.
+type ClaimBrief struct {
+	ID     string `json:"id"`
+	Status string `json:"status"`
+}
+
+// Policy is cover in force, before or after.
+type Policy struct {
+	Header
+	References
+	Status         string        `json:"status"`      // active, exhausted, expired, cancelled, archived
+	CoverPhase     string        `json:"cover_phase"` // scheduled, waiting, in_force, ended
+	QuoteID        string        `json:"quote_id"`
+	Product        string        `json:"product"`
+	ProductVersion int           `json:"product_version"`
+	Policyholder   *Person       `json:"policyholder"`
+	Cover          trigger.Cover `json:"cover"`
+	TermsHash      string        `json:"terms_hash"`
+	Premium        Money         `json:"premium"`
+	Limit          Money         `json:"limit"`
+	LimitRemaining Money         `json:"limit_remaining"`
+	EffectiveAt    time.Time     `json:"effective_at"`
+	ExpiresAt      time.Time     `json:"expires_at"`
+	Claims         []ClaimBrief  `json:"claims"`
+	CancelledAt    *time.Time    `json:"cancelled_at"`
+}
