@@ -83,7 +83,7 @@ func TestThrowAwayServer(t *testing.T) {
 	address := server.URL("postgres")
 	for setting, want := range map[string]string{
 		"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "listen_addresses": "",
-		"server_encoding": "UTF8", "lc_collate": "C", "timezone": "UTC",
+		"server_encoding": "UTF8", "lc_collate": "C", "timezone": "GMT",
 	} {
 		require.Equal(t, want, ask(t, address, "SELECT current_setting('"+setting+"')"), setting)
 	}
