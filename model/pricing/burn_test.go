@@ -193,7 +193,7 @@ func TestBurnJudgesRainYearByYear(t *testing.T) {
 	_, basis, history, err := pricing.Burn(c, par, hazard.Shipped(), asOf)
 	require.NoError(t, err)
 	require.Equal(t, 4, basis.Years)
-	require.Equal(t, basis.PayingEvents, len(history))
+	require.Len(t, history, basis.PayingEvents)
 	require.Contains(t, basis.Notes[1], "windows of 5 days")
 	for i, past := range history {
 		require.Nil(t, past.DistanceKM)

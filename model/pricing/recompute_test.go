@@ -193,7 +193,7 @@ func TestPremiumFromTheAnswerAlone(t *testing.T) {
 	} {
 		t.Run(key, func(t *testing.T) {
 			t.Parallel()
-			random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same quotes in every run
+			random := rand.New(rand.NewPCG(1, 2)) // the same quotes in every run
 			priced := 0
 			for range 150 {
 				context := draw(random)

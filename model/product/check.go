@@ -40,9 +40,12 @@ func (p *Product) checkForm() (wrong []error) {
 		wrong = append(wrong, fmt.Errorf("payout: %w", err))
 	}
 	for _, iso := range []struct{ name, value string }{
-		{"quote_validity", d.Times.QuoteValidity}, {"waiting_period", d.Times.WaitingPeriod},
-		{"reporting_window", d.Times.ReportingWindow}, {"shortest_term", d.Times.ShortestTerm},
-		{"longest_term", d.Times.LongestTerm}, {"farthest_start", d.Times.FarthestStart},
+		{"quote_validity", d.Times.QuoteValidity},
+		{"waiting_period", d.Times.WaitingPeriod},
+		{"reporting_window", d.Times.ReportingWindow},
+		{"shortest_term", d.Times.ShortestTerm},
+		{"longest_term", d.Times.LongestTerm},
+		{"farthest_start", d.Times.FarthestStart},
 	} {
 		if _, err := trigger.AddDuration(exampleStart, iso.value); err != nil {
 			wrong = append(wrong, fmt.Errorf("times: %s: %w", iso.name, err))

@@ -146,7 +146,7 @@ func TestContextBecomesTheCover(t *testing.T) {
 	require.Equal(t, "2026-06-01T00:00:00.5Z", q.Cover.StartsAt.Format("2006-01-02T15:04:05.9Z07:00"))
 	require.Equal(t, "P6M", q.Cover.Term)
 	require.Equal(t, 100.0, q.Cover.Place.RadiusKM)
-	require.False(t, strings.Contains(fmt.Sprint(q.Cover.Place.Latitude), "-"))
+	require.NotContains(t, fmt.Sprint(q.Cover.Place.Latitude), "-")
 	require.Equal(t, "7.50", q.Cover.Payout.Steps[0].Threshold.String(), "digits stay as they were given")
 	require.Equal(t, "70.5", q.Cover.Trigger.MaximumDepthKM.String())
 	require.Equal(t, &product.Policyholder{Name: "Lin", Country: "TW"}, q.Policyholder)

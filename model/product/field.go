@@ -83,19 +83,22 @@ func fieldsOf(err error, root string, why func(path []string, code string) strin
 
 func leaf(e *jsonschema.ValidationError, root string, why func([]string, string) string) []Field {
 	path := slices.Clone(e.InstanceLocation)
-	names, code, detail := []string(nil), "", ""
 	switch k := e.ErrorKind.(type) {
 	case *kind.Required:
-		names, code, detail = k.Missing, CodeRequired, "is required"
+		return fieldsIn(root, path, k.Missing, CodeRequired, "is required")
 	case *kind.AdditionalProperties:
-		names, code, detail = k.Properties, CodeValue, "is not a known member; leave it out"
+		return fieldsIn(root, path, k.Properties, CodeValue, "is not a known member; leave it out")
 	default:
-		code, detail = sentence(k)
+		code, detail := sentence(k)
 		return []Field{fieldAt(root, path, code, "%s%s", detail, why(path, code))}
 	}
-	fields := make([]Field, 0, len(names))
-	for _, name := range names {
-		fields = append(fields, fieldAt(root, append(slices.Clone(path), name), code, "%s", detail))
+}
+
+// fieldsIn says the same of several members of one object.
+func fieldsIn(root string, path, names []string, code, detail string) []Field {
+	fields := make([]Field, len(names))
+	for i, name := range names {
+		fields[i] = fieldAt(root, append(slices.Clone(path), name), code, "%s", detail)
 	}
 	return fields
 }

@@ -55,14 +55,14 @@ func (s *schema) read(value jsontext.Value, root string) *reading {
 
 // fill is the value twice: as it is kept, and as it is judged.
 func (r *reading) fill(n *schemaNode, value jsontext.Value, path []string) (full, known jsontext.Value, err error) {
-	switch kind := value.Kind(); {
-	case kind == '{':
+	switch value.Kind() {
+	case '{':
 		return r.fillObject(n, value, path)
-	case kind == '[':
+	case '[':
 		return r.fillArray(n, value, path)
-	case kind == '0':
+	case '0':
 		return value, tame(value), nil
-	case kind == '"':
+	case '"':
 		r.boundDecimal(n, value, path)
 	}
 	return value, value, nil
