@@ -83,7 +83,7 @@ func (f *Fetcher) fetch(ctx context.Context, poll Poll) (fetched Fetched, asked 
 	if err != nil {
 		return Fetched{}, 0, err
 	}
-	defer response.Body.Close() //nolint:errcheck // what was read is judged below
+	defer response.Body.Close()
 	asked = retryAfter(response.Header)
 	switch response.StatusCode {
 	case http.StatusNotModified:

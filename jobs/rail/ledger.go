@@ -10,13 +10,13 @@ import (
 // Entry is one line of the simulator's books: what it answered under a key. It
 // holds no account number.
 type Entry struct {
-	Key       string
-	PayoutID  string
-	Amount    money.Money
-	Payee     string // masked: "iban ····3000"
-	Outcome   Outcome
-	Code      string
-	Reference string
+	Key       string      `json:"key"`
+	PayoutID  string      `json:"payout_id"`
+	Amount    money.Money `json:"amount"`
+	Payee     string      `json:"payee"` // masked: "iban ····3000"
+	Outcome   Outcome     `json:"outcome"`
+	Code      string      `json:"code"`
+	Reference string      `json:"reference"`
 }
 
 // Ledger keeps the simulator's books. Where it is durable, a restarted
