@@ -195,22 +195,22 @@ func TestPremiumFromTheAnswerAlone(t *testing.T) {
 			t.Parallel()
 			random := rand.New(rand.NewPCG(1, 2)) // the same quotes in every run
 			priced := 0
-			for range 150 {
+			for range 80 {
 				context := draw(random)
 				if a := ask(t, key, context); a != nil {
 					a.check(t, context)
 					priced++
 				}
 			}
-			require.Greater(t, priced, 60)
+			require.Greater(t, priced, 30)
 		})
 	}
 }
 
 func pick[T any](random *rand.Rand, from ...T) T { return from[random.IntN(len(from))] }
 
-// drawCommon is the part of a context that all products share.
-func drawCommon(random *rand.Rand) string {
+// drawTerms is the part of a context that all products share.
+func drawTerms(random *rand.Rand) string {
 	bounds := map[string][2]int64{
 		"USD": {100_000, 1_000_000_000}, "EUR": {100_000, 1_000_000_000}, "GBP": {100_000, 1_000_000_000},
 		"JPY": {150_000, 1_500_000_000}, "KWD": {300_000, 3_000_000_000}, "TWD": {3_000_000, 30_000_000_000},
@@ -226,23 +226,23 @@ func drawQuake(random *rand.Rand) string {
 	quakes := hazard.Shipped().Quakes()
 	at := quakes[random.IntN(len(quakes))].Where
 	return fmt.Sprintf(`{%s,"location":{"latitude":%f,"longitude":%f},"radius_km":%d%s}`,
-		drawCommon(random), at.Latitude, at.Longitude, 5+random.IntN(100), pick(random, "",
+		drawTerms(random), at.Latitude, at.Longitude, 5+random.IntN(100), pick(random, "",
 			`,"steps":[{"threshold":"5.5","factor":"0.01"},{"threshold":"6.3","factor":"0.333"},{"threshold":"7.7","factor":"0.7777"}]`))
 }
 
 func drawCyclone(random *rand.Rand) string {
 	return fmt.Sprintf(`{%s,"location":{"latitude":%f,"longitude":%f},"radius_km":%d}`,
-		drawCommon(random), 10+35*random.Float64(), -97+40*random.Float64(), 5+random.IntN(200))
+		drawTerms(random), 10+35*random.Float64(), -97+40*random.Float64(), 5+random.IntN(200))
 }
 
 func drawExcess(random *rand.Rand) string {
 	attach := 60 + random.IntN(120)
-	return fmt.Sprintf(`{%s,"station":%q,"days":%d,"attach":"%d.%d","exhaust":"%d"}`, drawCommon(random),
+	return fmt.Sprintf(`{%s,"station":%q,"days":%d,"attach":"%d.%d","exhaust":"%d"}`, drawTerms(random),
 		pick(random, "Seattle", "New York"), 1+random.IntN(15), attach, random.IntN(10), attach+50+random.IntN(300))
 }
 
 func drawDeficit(random *rand.Rand) string {
 	attach := 1 + random.IntN(12)
-	return fmt.Sprintf(`{%s,"station":%q,"days":%d,"attach":"%d","exhaust":"0.%d"}`, drawCommon(random),
+	return fmt.Sprintf(`{%s,"station":%q,"days":%d,"attach":"%d","exhaust":"0.%d"}`, drawTerms(random),
 		pick(random, "Seattle", "New York"), 25+random.IntN(60), attach, random.IntN(10))
 }
