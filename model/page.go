@@ -38,7 +38,7 @@ func (s *Service) page(actor Actor, in PageRequest, filter string) (page, error)
 	}
 	if p.limit < 1 || p.limit > MaxPageSize {
 		e := Fail(CodeParameterInvalid, "limit must be from 1 to %d.", MaxPageSize)
-		e.Fields = []FieldError{{"limit", "value", fmt.Sprintf("Use a whole number from 1 to %d.", MaxPageSize)}}
+		e.Fields = []FieldError{wrong("limit", "value", fmt.Sprintf("Use a whole number from 1 to %d.", MaxPageSize))}
 		return p, e
 	}
 	if in.Cursor == "" {

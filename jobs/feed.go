@@ -1,0 +1,167 @@
+package jobs
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/riverqueue/river"
+
+	"parapet/jobs/feed"
+	"parapet/model"
+	"parapet/model/wire"
+)
+
+// FeedAddress is a live feed to be polled.
+type FeedAddress struct {
+	Source string // usgs, nhc, ghcn
+	URL    string
+	Every  time.Duration
+}
+
+// PollFeed reads one feed address.
+type PollFeed struct {
+	Source string        `json:"source"`
+	URL    string        `json:"url"`
+	Every  time.Duration `json:"every"`
+}
+
+// Kind is the job's stable name.
+func (PollFeed) Kind() string { return "poll_feed" }
+
+// pollFeed asks an address whether there is anything new and records it.
+type pollFeed struct {
+	river.WorkerDefaults[PollFeed]
+
+	service *model.Service
+	fetch   *feed.Fetcher
+}
+
+// Work implements river.Worker.
+func (w *pollFeed) Work(ctx context.Context, job *river.Job[PollFeed]) error {
+	state, err := w.service.DuePoll(ctx, job.Args.Source, job.Args.URL)
+	if err != nil || state == nil {
+		return err
+	}
+	fetched, err := w.fetch.Fetch(ctx, feed.Poll{
+		URL: state.URL, Interval: job.Args.Every, ETag: state.ETag, LastModified: state.LastModified, Failures: state.Failures,
+	})
+	if err == nil && fetched.Changed {
+		_, err = Observe(ctx, w.service, job.Args.Source, fetched.Body)
+	}
+	if err != nil {
+		state.Failures, state.LastError = state.Failures+1, err.Error()
+		return errors.Join(err, w.service.KeepPoll(ctx, *state, max(fetched.Wait, job.Args.Every)))
+	}
+	state.ETag, state.LastModified, state.Failures, state.LastError = fetched.Next.ETag, fetched.Next.LastModified, 0, ""
+	return w.service.KeepPoll(ctx, *state, fetched.Wait)
+}
+
+// Observed counts what became of a file's rows.
+type Observed struct {
+	Created, Revised, Unchanged, Rejected int
+	Skipped                               int      // good rows that are no hazard of ours
+	Left                                  int      // re-dated rows that would lie in the future
+	Problems                              []string // a sentence for each row that was left out
+}
+
+// Observe reads a file of a source and records its good rows. Recording the same
+// file again changes nothing.
+func Observe(ctx context.Context, service *model.Service, source string, file []byte) (Observed, error) {
+	batch, err := feed.Parse(source, bytes.NewReader(file))
+	if err != nil {
+		return Observed{}, fmt.Errorf("read %s: %w", source, err)
+	}
+	seen := Observed{}
+	return seen, seen.record(ctx, service, source, batch)
+}
+
+// Replay is Observe for a historical file whose event is re-dated to now. The
+// shift is kept, so replaying it again changes nothing.
+func Replay(ctx context.Context, service *model.Service, source string, file []byte, event string) (Observed, error) {
+	batch, err := feed.Parse(source, bytes.NewReader(file))
+	if err != nil {
+		return Observed{}, fmt.Errorf("read %s: %w", source, err)
+	}
+	shift, now, err := service.ReplayShift(ctx, source, digest(file), event, func(now time.Time) (time.Duration, error) {
+		_, _, shift, err := feed.Replay(batch.Observations, event, now)
+		return shift, err
+	})
+	if err != nil {
+		return Observed{}, err
+	}
+	seen := Observed{}
+	batch.Observations, seen.Left = feed.Shift(batch.Observations, shift, now)
+	return seen, seen.record(ctx, service, source, batch)
+}
+
+func digest(file []byte) string {
+	sum := sha256.Sum256(file)
+	return hex.EncodeToString(sum[:])
+}
+
+// record sends a file through the domain in batches that never part a storm.
+func (o *Observed) record(ctx context.Context, service *model.Service, source string, batch feed.Batch) error {
+	o.Skipped = batch.Skipped
+	for _, row := range batch.Errors {
+		o.Problems = append(o.Problems, row.Error())
+	}
+	actor := model.Actor{Kind: model.ActorSource, Name: source, Scopes: []model.Scope{model.ScopeObservationsWrite}, Sources: []string{source}}
+	for _, part := range parts(batch.Observations) {
+		results, err := service.RecordObservations(ctx, actor, part, false)
+		if err != nil {
+			return fmt.Errorf("record %s: %w", source, err)
+		}
+		for i, result := range results {
+			o.count(part[i], result)
+		}
+	}
+	return nil
+}
+
+func (o *Observed) count(in wire.ObservationInput, result wire.ObservationResult) {
+	switch result.Result {
+	case model.ResultCreated:
+		o.Created++
+	case model.ResultRevised:
+		o.Revised++
+	case model.ResultUnchanged:
+		o.Unchanged++
+	default:
+		o.Rejected++
+		for _, e := range result.Errors {
+			o.Problems = append(o.Problems, fmt.Sprintf("%s %s: %s", in.SourceEventID, e.Pointer, e.Detail))
+		}
+	}
+}
+
+// parts cuts a file into batches; a storm's fixes stay in one, so that it is
+// judged whole.
+func parts(all []wire.ObservationInput) [][]wire.ObservationInput {
+	var list [][]wire.ObservationInput
+	for event := range slices.Values(byEvent(all)) {
+		if last := len(list) - 1; last >= 0 && len(list[last])+len(event) <= model.MaxObservations {
+			list[last] = append(list[last], event...)
+			continue
+		}
+		list = append(list, slices.Collect(slices.Chunk(event, model.MaxObservations))...)
+	}
+	return list
+}
+
+func byEvent(all []wire.ObservationInput) [][]wire.ObservationInput {
+	var events [][]wire.ObservationInput
+	for i, o := range all {
+		if i > 0 && o.SourceEventID == all[i-1].SourceEventID {
+			events[len(events)-1] = append(events[len(events)-1], o)
+			continue
+		}
+		events = append(events, []wire.ObservationInput{o})
+	}
+	return events
+}

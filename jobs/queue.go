@@ -1,0 +1,102 @@
+// Package jobs works what the domain asks for, on River: it matches occurrences,
+// checks payout methods, releases payouts, reads hazard feeds and sweeps what is
+// due. Every worker may run twice; nothing it does may count twice.
+//
+//	kind                  queue     what it does                           when it fails
+//	evaluate_occurrences  matching  matches quakes and storms to policies  tried again; the facts are in tables
+//	evaluate_stations     matching  looks for rain windows                 tried again; the facts are in tables
+//	verify_payout_method  payouts   asks the rail about an account         tried again
+//	release_payout        payouts   pays through the rail                  the sweep asks again while it is due
+//	poll_feed             feeds     reads a hazard feed                    the next period tries again
+//	sweep                 sweeps    moves what is due, revives lost jobs   the next period tries again
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/uptrace/bun"
+
+	"parapet/model"
+)
+
+// Queue is model.Queue on River: jobs join the domain's own transaction.
+type Queue struct{ client *river.Client[pgx.Tx] }
+
+// Schema is where River's tables live.
+const Schema = "river"
+
+// NewQueue makes a queue that only inserts.
+func NewQueue(pool *pgxpool.Pool) (*Queue, error) {
+	client, err := river.NewClient(riverpgxv5.New(pool), &river.Config{Schema: Schema})
+	if err != nil {
+		return nil, fmt.Errorf("river client: %w", err)
+	}
+	return &Queue{client}, nil
+}
+
+// errNoTransaction says that a job was asked for outside a transaction, where
+// it could exist without its cause.
+var errNoTransaction = errors.New("jobs: the connection is not inside a transaction")
+
+// Insert implements model.Queue.
+func (q *Queue) Insert(ctx context.Context, conn bun.Conn, jobs []model.Job) error {
+	params := make([]river.InsertManyParams, len(jobs))
+	for i, job := range jobs {
+		params[i] = river.InsertManyParams{Args: job, InsertOpts: options(job.Kind())}
+	}
+	return conn.Raw(func(driver any) error {
+		pg := driver.(*stdlib.Conn).Conn() //nolint:forcetypeassert // bun runs on pgx; see cmd
+		if pg.PgConn().TxStatus() != 'T' {
+			return errNoTransaction
+		}
+		_, err := q.client.InsertManyFastTx(ctx, joined{pg}, params)
+		return err
+	})
+}
+
+// joined lets River write through the transaction that bun began on a
+// connection. Bun alone ends it.
+type joined struct{ conn *pgx.Conn }
+
+var errNotOurs = errors.New("jobs: the transaction belongs to the domain")
+
+// River's statements are constant, so they profit from being prepared.
+func prepared(args []any) []any { return append([]any{pgx.QueryExecModeCacheStatement}, args...) }
+
+func (j joined) Begin(ctx context.Context) (pgx.Tx, error) { return nil, errNotOurs }
+func (j joined) Commit(context.Context) error              { return errNotOurs }
+func (j joined) Rollback(context.Context) error            { return errNotOurs }
+func (j joined) LargeObjects() pgx.LargeObjects            { return pgx.LargeObjects{} }
+func (j joined) Conn() *pgx.Conn                           { return j.conn }
+
+func (j joined) CopyFrom(ctx context.Context, table pgx.Identifier, columns []string, rows pgx.CopyFromSource) (int64, error) {
+	return j.conn.CopyFrom(ctx, table, columns, rows)
+}
+
+func (j joined) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
+	return j.conn.SendBatch(ctx, b)
+}
+
+func (j joined) Prepare(ctx context.Context, name, sql string) (*pgconn.StatementDescription, error) {
+	return j.conn.Prepare(ctx, name, sql)
+}
+
+func (j joined) Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
+	return j.conn.Exec(ctx, sql, prepared(args)...)
+}
+
+func (j joined) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
+	return j.conn.Query(ctx, sql, prepared(args)...)
+}
+
+func (j joined) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
+	return j.conn.QueryRow(ctx, sql, prepared(args)...)
+}

@@ -1,0 +1,166 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/rivertype"
+
+	"parapet/jobs/feed"
+	"parapet/jobs/rail"
+	"parapet/model"
+)
+
+// The queues. Each has its own workers, so that a long matching never holds up a
+// payout.
+const (
+	queueMatching = "matching"
+	queuePayouts  = "payouts"
+	queueFeeds    = "feeds"
+	queueSweeps   = "sweeps"
+)
+
+// jobTimeout bounds one attempt of a job and railTimeout one call to a rail: a
+// killed worker's job is rescued after a minute, which must be longer.
+const (
+	jobTimeout  = 45 * time.Second
+	railTimeout = 20 * time.Second
+	rescueAfter = 60 * time.Second
+)
+
+// policies is where and how often a kind of job is worked.
+var policies = map[string]river.InsertOpts{
+	"evaluate_occurrences": {Queue: queueMatching, MaxAttempts: 25},
+	"evaluate_stations":    {Queue: queueMatching, MaxAttempts: 25},
+	"verify_payout_method": {Queue: queuePayouts, MaxAttempts: 25},
+	"release_payout":       {Queue: queuePayouts, MaxAttempts: 25},
+	"poll_feed":            {Queue: queueFeeds, MaxAttempts: 1},
+	"sweep":                {Queue: queueSweeps, MaxAttempts: 1},
+}
+
+func options(kind string) *river.InsertOpts {
+	opts, ok := policies[kind]
+	if !ok {
+		panic("jobs: no policy for the kind " + kind) // a programming error; a test walks all kinds
+	}
+	return &opts
+}
+
+// Config is what the workers need.
+type Config struct {
+	Pool    *pgxpool.Pool
+	Service *model.Service
+	Rail    rail.Rail
+	Feeds   []FeedAddress // polled; empty means none
+	Fetch   *feed.Fetcher // reads Feeds
+	Log     *slog.Logger
+}
+
+// Workers run jobs until they are stopped.
+type Workers struct{ client *river.Client[pgx.Tx] }
+
+// NewWorkers prepares workers; nothing runs before Start.
+func NewWorkers(c Config) (*Workers, error) {
+	client, err := river.NewClient(riverpgxv5.New(c.Pool), &river.Config{
+		Schema: Schema, Logger: c.Log, Workers: c.workers(), PeriodicJobs: c.periodic(),
+		Queues: map[string]river.QueueConfig{
+			queueMatching: {MaxWorkers: 4}, queuePayouts: {MaxWorkers: 16}, queueFeeds: {MaxWorkers: 2}, queueSweeps: {MaxWorkers: 1},
+		},
+		FetchPollInterval: 200 * time.Millisecond, FetchCooldown: 50 * time.Millisecond,
+		JobTimeout: jobTimeout, RescueStuckJobsAfter: rescueAfter,
+		CompletedJobRetentionPeriod: time.Hour,
+		Middleware:                  []rivertype.Middleware{&logging{log: c.Log}},
+		RetryPolicy:                 &river.DefaultClientRetryPolicy{},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("river workers: %w", err)
+	}
+	return &Workers{client}, nil
+}
+
+func (c Config) workers() *river.Workers {
+	workers := river.NewWorkers()
+	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, job *river.Job[model.EvaluateOccurrences]) error {
+		return later(c.Service.Evaluate(ctx, job.Args))
+	}))
+	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, job *river.Job[model.EvaluateStations]) error {
+		return later(c.Service.EvaluateRain(ctx, job.Args))
+	}))
+	river.AddWorker(workers, &verifyPayoutMethod{service: c.Service, rail: c.Rail})
+	river.AddWorker(workers, &releasePayout{service: c.Service, rail: c.Rail})
+	river.AddWorker(workers, &pollFeed{service: c.Service, fetch: c.Fetch})
+	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, _ *river.Job[sweep]) error {
+		return c.Service.Sweep(ctx)
+	}))
+	return workers
+}
+
+// sweep moves what is due.
+type sweep struct{}
+
+// Kind is the job's stable name.
+func (sweep) Kind() string { return "sweep" }
+
+// sweepEvery is how late a deadline may be noticed.
+const sweepEvery = 5 * time.Second
+
+func (c Config) periodic() []*river.PeriodicJob {
+	jobs := []*river.PeriodicJob{
+		river.NewPeriodicJob(river.PeriodicInterval(sweepEvery), func() (river.JobArgs, *river.InsertOpts) {
+			return sweep{}, options("sweep")
+		}, &river.PeriodicJobOpts{RunOnStart: true}),
+	}
+	for _, source := range c.Feeds {
+		jobs = append(jobs, river.NewPeriodicJob(river.PeriodicInterval(source.Every), func() (river.JobArgs, *river.InsertOpts) {
+			return PollFeed(source), options("poll_feed")
+		}, &river.PeriodicJobOpts{RunOnStart: true}))
+	}
+	return jobs
+}
+
+// Start begins to work; it returns at once.
+func (w *Workers) Start(ctx context.Context) error { return w.client.Start(ctx) }
+
+// Stop takes no more jobs and waits for those that run, until ctx ends.
+func (w *Workers) Stop(ctx context.Context) error { return w.client.Stop(ctx) }
+
+// later lets a second pass wait for the transactions of the first.
+func later(err error) error {
+	if errors.Is(err, model.ErrNotYet) {
+		return river.JobSnooze(time.Second)
+	}
+	return err
+}
+
+// logging writes one line per attempt, with everything learned on the way.
+type logging struct {
+	river.MiddlewareDefaults
+
+	log *slog.Logger
+}
+
+// Work implements rivertype.WorkerMiddleware.
+func (l *logging) Work(ctx context.Context, job *rivertype.JobRow, next func(context.Context) error) error {
+	began := time.Now()
+	err := next(ctx)
+	attrs := []any{"kind", job.Kind, "job", job.ID, "attempt", job.Attempt, "took", time.Since(began)}
+	var snooze *rivertype.JobSnoozeError
+	switch {
+	case err == nil && (job.Kind == "sweep" || job.Kind == "poll_feed"):
+		l.log.DebugContext(ctx, "job", attrs...)
+	case err == nil:
+		l.log.InfoContext(ctx, "job", attrs...)
+	case errors.As(err, &snooze):
+		l.log.InfoContext(ctx, "job waits", append(attrs, "for", snooze.Duration)...)
+	default:
+		l.log.ErrorContext(ctx, "job failed", append(attrs, "error", err)...)
+	}
+	return err
+}

@@ -1,0 +1,91 @@
+package model
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/uptrace/bun"
+)
+
+// FeedPoll is what is remembered of a feed's address between two polls.
+type FeedPoll struct {
+	bun.BaseModel `bun:"table:feed_polls"`
+
+	Source       string `bun:",pk"`
+	URL          string `bun:",pk"`
+	ETag         string `bun:"etag,nullzero"`
+	LastModified string `bun:",nullzero"`
+	NextPollAt   time.Time
+	Failures     int
+	LastError    string `bun:",nullzero"`
+	PolledAt     time.Time
+}
+
+// DuePoll is the state of a feed address that is due, nil when it is not its
+// time yet.
+func (s *Service) DuePoll(ctx context.Context, source, url string) (*FeedPoll, error) {
+	poll := &FeedPoll{Source: source, URL: url}
+	if err := s.db.NewSelect().Model(poll).WherePK().Scan(ctx); err != nil && !absent(err) {
+		return nil, explain(fmt.Errorf("read feed state: %w", err))
+	}
+	now, err := s.now(ctx)
+	if err != nil || now.Before(poll.NextPollAt) {
+		return nil, explain(err)
+	}
+	return poll, nil
+}
+
+// KeepPoll remembers a feed address after a poll; wait is until the next one.
+func (s *Service) KeepPoll(ctx context.Context, poll FeedPoll, wait time.Duration) error {
+	return s.change(ctx, System(), func(ctx context.Context, u *unit) error {
+		poll.PolledAt, poll.NextPollAt = u.now, u.now.Add(wait)
+		_, err := u.NewInsert().Model(&poll).On("conflict (source, url) do update").
+			Set("etag = excluded.etag").Set("last_modified = excluded.last_modified").Set("next_poll_at = excluded.next_poll_at").
+			Set("failures = excluded.failures").Set("last_error = excluded.last_error").Set("polled_at = excluded.polled_at").Exec(ctx)
+		return err
+	})
+}
+
+// replayRow is the shift a historical file was given, so that replaying it again
+// changes nothing.
+type replayRow struct {
+	bun.BaseModel `bun:"table:feed_replays"`
+
+	Source    string `bun:",pk"`
+	Digest    string `bun:",pk"`
+	EventID   string
+	ShiftUS   int64 `bun:"shift_us"`
+	CreatedAt time.Time
+}
+
+// ReplayShift is how far a file's times are moved so that an event happens now.
+// find computes it from the business time; it is asked once per source, file and
+// event, and the answer is kept. Errors: state_conflict in production.
+func (s *Service) ReplayShift(ctx context.Context, source, digest, event string, find func(now time.Time) (time.Duration, error)) (shift time.Duration, now time.Time, err error) {
+	if !s.development {
+		return 0, now, Fail(CodeStateConflict, "History is replayed in development only, or where PARAPET_REPLAY allows it.")
+	}
+	err = s.change(ctx, System(), func(ctx context.Context, u *unit) error {
+		now = u.now
+		row := &replayRow{Source: source, Digest: digest, EventID: event, CreatedAt: u.now}
+		if _, err := u.NewRaw("select pg_advisory_xact_lock(hashtextextended(?, 2))", source+"/"+digest).Exec(ctx); err != nil {
+			return fmt.Errorf("lock replay: %w", err)
+		}
+		err := u.NewSelect().Model(row).WherePK().Scan(ctx)
+		if err == nil {
+			shift = time.Duration(row.ShiftUS) * time.Microsecond
+			return nil
+		}
+		if !absent(err) {
+			return fmt.Errorf("read replay: %w", err)
+		}
+		if shift, err = find(u.now); err != nil {
+			return err
+		}
+		row.ShiftUS = shift.Microseconds()
+		_, err = u.NewInsert().Model(row).Exec(ctx)
+		return err
+	})
+	return shift, now, err
+}

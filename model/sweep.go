@@ -1,0 +1,126 @@
+package model
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+)
+
+// sweepSize is how many rows one transaction of a sweep moves.
+const sweepSize = 200
+
+// Sweep moves everything that is due: quotes and policies that expire, policies
+// to archive, payouts whose job got lost. It may run any number of times and in
+// any number of processes.
+func (s *Service) Sweep(ctx context.Context) error {
+	return errors.Join(
+		s.drain(ctx, (*unit).expireQuotes),
+		s.drain(ctx, (*unit).expirePolicies),
+		s.drain(ctx, (*unit).archivePolicies),
+		s.drain(ctx, (*unit).revivePayouts),
+	)
+}
+
+// drain repeats a step until it finds less than a full batch.
+func (s *Service) drain(ctx context.Context, step func(*unit, context.Context) (int, error)) error {
+	for {
+		var n int
+		err := s.change(ctx, System(), func(ctx context.Context, u *unit) (err error) {
+			n, err = step(u, ctx)
+			return err
+		})
+		if err != nil || n < sweepSize {
+			return err
+		}
+	}
+}
+
+// due locks a batch of rows that nobody else works on.
+func due(q *bun.SelectQuery) *bun.SelectQuery {
+	return q.Limit(sweepSize).For("NO KEY UPDATE SKIP LOCKED")
+}
+
+func (u *unit) expireQuotes(ctx context.Context) (int, error) {
+	var rows []*quoteRow
+	err := due(u.NewSelect().Model(&rows).Where("q.status = ?", QuotePriced).Where("q.expires_at <= ?", u.now)).Scan(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("find expired quotes: %w", err)
+	}
+	for _, row := range rows {
+		u.since(&row.header)
+		event, err := move(ctx, u, row, QuoteArrows, &row.Status, QuoteExpired)
+		if err != nil {
+			return 0, err
+		}
+		if _, err := u.record(event, &row.header, nounQuote, row.public()); err != nil {
+			return 0, err
+		}
+	}
+	return len(rows), nil
+}
+
+func (u *unit) expirePolicies(ctx context.Context) (int, error) {
+	var rows []*policyRow
+	err := due(u.NewSelect().Model(&rows).Where("p.status = ?", PolicyActive).Where("p.expires_at <= ?", u.now)).Scan(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("find expired policies: %w", err)
+	}
+	return len(rows), u.movePolicies(ctx, rows, PolicyExpired)
+}
+
+// archivePolicies puts away policies past their reporting window with nothing
+// open. What is open keeps its policy in reach.
+func (u *unit) archivePolicies(ctx context.Context) (int, error) {
+	var rows []*policyRow
+	err := due(u.NewSelect().Model(&rows).Where("p.status in (?)", bun.List([]PolicyStatus{PolicyExhausted, PolicyExpired, PolicyCancelled})).
+		Where("p.reportable_until <= ?", u.now).
+		Where("not exists (select from claims c where c.policy_id = p.id and c.partner = p.partner and c.status in ('opened', 'deferred', 'approved'))")).Scan(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("find policies to archive: %w", err)
+	}
+	return len(rows), u.movePolicies(ctx, rows, PolicyArchived)
+}
+
+func (u *unit) movePolicies(ctx context.Context, rows []*policyRow, to PolicyStatus) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	briefs, err := claimBriefs(ctx, u, policyIDs(rows))
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		u.since(&row.header)
+		event, err := move(ctx, u, row, PolicyArrows, &row.Status, to)
+		if err != nil {
+			return err
+		}
+		if _, err := u.record(event, &row.header, nounPolicy, row.public(u.now, briefs[row.ID])); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// revivePayouts asks again for payouts that are overdue: their job was lost, or
+// its worker died.
+func (u *unit) revivePayouts(ctx context.Context) (int, error) {
+	var rows []struct {
+		ID      uuid.UUID
+		Partner string
+	}
+	err := u.NewSelect().Model((*payoutRow)(nil)).Column("id", "partner").
+		Where("next_attempt_at < ?", u.now.Add(-releaseLease/2)).
+		Where("status in (?)", bun.List([]PayoutStatus{PayoutPending, PayoutReleasing, PayoutReconciling})).
+		OrderExpr("next_attempt_at").Limit(sweepSize).Scan(ctx, &rows)
+	if err != nil {
+		return 0, fmt.Errorf("find overdue payouts: %w", err)
+	}
+	for _, row := range rows {
+		u.enqueue(ReleasePayout{Partner: row.Partner, ID: nounPayout.id(row.ID)})
+	}
+	return min(len(rows), sweepSize-1), nil // what was asked for is still overdue: one batch a sweep
+}
