@@ -4,10 +4,12 @@
 -- partner; states are text with a CHECK that mirrors model/lifecycle.go; money is a bigint of minor units with its
 -- currency; every constraint is named, because model/constraint.go turns the name into the partner's sentence.
 
--- The development clock: business time is the database's clock plus this shift.
+-- The development clock: business time is the database's clock plus this shift. rehearsal marks a database where history
+-- may be replayed; a production database never has it.
 create table clock (
     only_row boolean constraint clock_pkey primary key default true,
     shift interval not null default interval '0',
+    rehearsal boolean not null default false,
     constraint clock_only_row_check check (only_row)
 );
 --bun:split

@@ -95,13 +95,14 @@ func (s *Service) now(ctx context.Context) (time.Time, error) {
 	return now, err
 }
 
-// ShiftClock moves business time against the database's clock. Development
-// only: it is how a year passes in a test.
+// ShiftClock moves business time against the database's clock and marks the
+// database as one for rehearsals. Development only: it is how a year passes in a
+// test.
 func (s *Service) ShiftClock(ctx context.Context, shift time.Duration) error {
 	if !s.development {
 		return Fail(CodeParameterInvalid, "The clock can be moved in development only.")
 	}
-	_, err := s.db.NewRaw("update clock set shift = make_interval(secs => ?)", shift.Seconds()).Exec(ctx)
+	_, err := s.db.NewRaw("update clock set rehearsal = true, shift = make_interval(secs => ?)", shift.Seconds()).Exec(ctx)
 	return err
 }
 

@@ -1,0 +1,196 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"golang.org/x/sync/errgroup"
+
+	"parapet/internal/auth"
+	"parapet/internal/filestore"
+	"parapet/jobs"
+	"parapet/jobs/feed"
+	"parapet/jobs/rail"
+	"parapet/migrations"
+	"parapet/model"
+	"parapet/rest"
+)
+
+// app is the running service: its parts and who holds whom. serve, dev and the
+// end-to-end tests build the same one.
+type app struct {
+	settings settings
+	log      *slog.Logger
+	db       *model.Database
+	river    *pgxpool.Pool // River's own: its statements are constant and profit from being prepared
+	files    *filestore.Folder
+	service  *model.Service
+	handler  http.Handler
+	workers  *jobs.Workers
+}
+
+// drainTime is how long requests and jobs may take to end after the signal.
+const drainTime = 25 * time.Second
+
+// newApp builds the service; nothing runs yet. close it in any case.
+func newApp(ctx context.Context, s settings, keys model.Keys, log *slog.Logger) (a *app, err error) {
+	a = &app{settings: s, log: log}
+	defer func() {
+		if err != nil {
+			a.close()
+		}
+	}()
+	if a.db, err = model.Open(ctx, s.DatabaseURL, s.Connections); err != nil {
+		return a, err
+	}
+	if a.river, err = riverPool(ctx, s.DatabaseURL); err != nil {
+		return a, err
+	}
+	if a.files, err = filestore.Open(s.Files); err != nil {
+		return a, err
+	}
+	queue, err := jobs.NewQueue(a.river)
+	if err != nil {
+		return a, err
+	}
+	if a.service, err = model.New(model.Config{DB: a.db.Bun, Queue: queue, Files: a.files, Keys: keys, Development: s.Rehearsal}); err != nil {
+		return a, err
+	}
+	if err := a.wireWorkers(); err != nil {
+		return a, err
+	}
+	return a, a.wireAPI()
+}
+
+func (a *app) wireWorkers() error {
+	if a.settings.Rail != rail.SimulatorName {
+		return fmt.Errorf("PARAPET_RAIL: there is no rail %q; the simulator, which pays nobody, must be asked for by name", a.settings.Rail)
+	}
+	feeds, err := a.settings.feeds()
+	if err != nil {
+		return err
+	}
+	a.workers, err = jobs.NewWorkers(jobs.Config{
+		Pool: a.river, Service: a.service, Rail: rail.NewSimulator(jobs.NewLedger(a.river)),
+		Feeds: feeds, Fetch: &feed.Fetcher{}, Log: a.log,
+	})
+	return err
+}
+
+func (a *app) wireAPI() error {
+	verifier, err := auth.New(auth.Config{
+		Issuers: a.settings.Issuers, Audience: a.settings.Audience, Algorithms: a.settings.Algorithms,
+		PartnerClaim: a.settings.PartnerClaim, RequireType: a.settings.RequireType, Now: time.Now,
+		AllowAnySource: a.settings.Rehearsal, AllowPartnerSource: a.settings.Rehearsal,
+	})
+	if err != nil {
+		return fmt.Errorf("tokens: %w", err)
+	}
+	a.handler, err = rest.New(rest.Config{
+		Service: a.service, Family: a.settings.Family, Log: a.log, Development: a.settings.Rehearsal,
+		Authenticate: func(ctx context.Context, headers ...string) (model.Actor, error) {
+			token, err := auth.BearerFrom(headers...)
+			if err != nil {
+				return model.Actor{}, err
+			}
+			return verifier.Verify(ctx, token)
+		},
+		Ready: func(ctx context.Context) error {
+			return errors.Join(a.db.Pool.Ping(ctx), migrations.Check(ctx, a.db.Pool), verifier.Ready(ctx))
+		},
+	})
+	return err
+}
+
+// run serves on the listeners (metrics may be nil) and works jobs until ctx
+// ends, then drains: no new requests, those that run end, no new jobs, those
+// that run end.
+func (a *app) run(ctx context.Context, listener, metrics net.Listener) error {
+	group, ctx := errgroup.WithContext(ctx)
+	if slices.Contains(a.settings.Roles, "api") {
+		server := &http.Server{
+			Handler: a.handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute,
+			WriteTimeout: 90 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		}
+		group.Go(func() error { return serveUntil(ctx, server, listener) })
+	}
+	if metrics != nil {
+		mux := http.NewServeMux()
+		mux.Handle("GET /metrics", promhttp.Handler())
+		group.Go(func() error {
+			return serveUntil(ctx, &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}, metrics)
+		})
+	}
+	if slices.Contains(a.settings.Roles, "workers") {
+		group.Go(func() error { return a.work(ctx) })
+	}
+	return group.Wait()
+}
+
+func (a *app) work(ctx context.Context) error {
+	if err := a.workers.Start(context.WithoutCancel(ctx)); err != nil {
+		return fmt.Errorf("start workers: %w", err)
+	}
+	<-ctx.Done()
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
+	defer cancel()
+	return a.workers.Stop(drain)
+}
+
+// serveUntil serves until ctx ends and then waits for requests that run.
+func serveUntil(ctx context.Context, server *http.Server, listener net.Listener) error {
+	done := make(chan error, 1)
+	go func() { done <- server.Serve(listener) }()
+	select {
+	case err := <-done:
+		return fmt.Errorf("serve: %w", err)
+	case <-ctx.Done():
+	}
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
+	defer cancel()
+	return server.Shutdown(drain)
+}
+
+// close lets go of everything; it may be called on a half-built app.
+func (a *app) close() {
+	if a.river != nil {
+		a.river.Close()
+	}
+	if a.db != nil {
+		a.db.Close()
+	}
+	if a.files != nil {
+		_ = a.files.Close()
+	}
+}
+
+// riverConnections serve fetching, LISTEN and completion; workers use the
+// domain's pool.
+const riverConnections = 8
+
+func riverPool(ctx context.Context, url string) (*pgxpool.Pool, error) {
+	config, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, fmt.Errorf("database address: %w", err)
+	}
+	config.MaxConns = riverConnections
+	return pgxpool.NewWithConfig(ctx, config)
+}
+
+// logger writes one JSON line an event.
+func logger(out io.Writer, level string) (*slog.Logger, error) {
+	var l slog.Level
+	if err := l.UnmarshalText([]byte(level)); err != nil {
+		return nil, fmt.Errorf("PARAPET_LOG_LEVEL: use debug, info, warn or error: %w", err)
+	}
+	return slog.New(slog.NewJSONHandler(out, &slog.HandlerOptions{Level: l})), nil
+}

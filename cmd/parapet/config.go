@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/caarlos0/env/v11"
+
+	"parapet/jobs"
+	"parapet/jobs/feed"
+	"parapet/model"
+)
+
+// settings is the configuration: the environment only, one row a setting. Every
+// setting works when absent, or serve says what is missing.
+type settings struct {
+	DatabaseURL    string        `env:"DATABASE_URL" secret:"true" help:"Postgres address; needed by serve, migrate and observe"`
+	Issuers        []string      `env:"OIDC_ISSUER" help:"trusted token issuers, separated by commas; needed by serve"`
+	Audience       string        `env:"PARAPET_AUDIENCE" envDefault:"parapet" help:"the audience access tokens must be for"`
+	PartnerClaim   string        `env:"PARAPET_PARTNER_CLAIM" envDefault:"partner" help:"the token claim that names the partner"`
+	Algorithms     []string      `env:"PARAPET_ALGORITHMS" envDefault:"RS256,ES256,EdDSA" help:"signature algorithms that tokens may use"`
+	RequireType    bool          `env:"PARAPET_REQUIRE_AT_JWT" envDefault:"false" help:"refuse tokens whose typ is not at+jwt"`
+	Listen         string        `env:"PARAPET_LISTEN" envDefault:"127.0.0.1:8080" help:"address of the API"`
+	MetricsListen  string        `env:"PARAPET_METRICS_LISTEN" envDefault:"" help:"address of /metrics; empty: not served"`
+	Family         string        `env:"PARAPET_FAMILY" envDefault:"parametric" help:"the second base address is /<family>/v1"`
+	Roles          []string      `env:"PARAPET_ROLES" envDefault:"api,workers" help:"what serve does: api, workers or both"`
+	Connections    int32         `env:"PARAPET_CONNECTIONS" envDefault:"20" help:"most database connections of the domain; the job queue has 8 of its own"`
+	SealKeys       []string      `env:"PARAPET_SEAL_KEYS" secret:"true" help:"name:base64 of 32 bytes, separated by commas; the first seals, all open; needed by serve"`
+	FingerprintKey string        `env:"PARAPET_FINGERPRINT_KEY" secret:"true" help:"base64 of at least 32 bytes; never changes; needed by serve"`
+	Files          string        `env:"PARAPET_FILES" envDefault:"./files" help:"folder of the attachments"`
+	Rail           string        `env:"PARAPET_RAIL" envDefault:"" help:"payment rail; simulator pays nobody and must be asked for by name"`
+	Feeds          []string      `env:"PARAPET_FEEDS" help:"live hazard feeds, source=address, separated by blanks or commas"`
+	FeedEvery      time.Duration `env:"PARAPET_FEED_EVERY" envDefault:"1m" help:"how often a feed is polled"`
+	Rehearsal      bool          `env:"PARAPET_REHEARSAL" envDefault:"false" help:"allow sandbox observations and replayed history"`
+	LogLevel       string        `env:"PARAPET_LOG_LEVEL" envDefault:"info" help:"debug, info, warn or error"`
+}
+
+// Names of the environment that are not settings of the server.
+var otherNames = []string{"PARAPET_PG_BIN", "PARAPET_TEST_DATABASE_URL"}
+
+// loadSettings reads the environment. An unknown PARAPET_ name is refused: a typo
+// is the commonest outage.
+func loadSettings() (settings, error) {
+	var s settings
+	known := slices.Clone(otherNames)
+	for row := range rows(s) {
+		known = append(known, row.name)
+	}
+	for _, pair := range os.Environ() {
+		name, _, _ := strings.Cut(pair, "=")
+		if strings.HasPrefix(name, "PARAPET_") && !slices.Contains(known, name) {
+			return s, fmt.Errorf("there is no setting %s; parapet config lists them", name)
+		}
+	}
+	return s, env.Parse(&s)
+}
+
+// keys decodes the sealing keys.
+func (s settings) keys() (model.Keys, error) {
+	var keys model.Keys
+	for _, pair := range s.SealKeys {
+		name, text, ok := strings.Cut(pair, ":")
+		secret, err := base64.StdEncoding.DecodeString(text)
+		if !ok || err != nil {
+			return keys, errors.New("PARAPET_SEAL_KEYS: use name:base64, separated by commas")
+		}
+		keys.Seal = append(keys.Seal, model.SealKey{ID: name, Secret: secret})
+	}
+	var err error
+	if keys.Fingerprint, err = base64.StdEncoding.DecodeString(s.FingerprintKey); err != nil {
+		return keys, errors.New("PARAPET_FINGERPRINT_KEY: use base64")
+	}
+	return keys, nil
+}
+
+// feeds are the live feeds to poll.
+func (s settings) feeds() ([]jobs.FeedAddress, error) {
+	var list []jobs.FeedAddress
+	for _, field := range s.Feeds {
+		for pair := range strings.FieldsSeq(field) {
+			source, url, ok := strings.Cut(pair, "=")
+			if !ok || !slices.Contains(feed.Sources(), source) {
+				return nil, fmt.Errorf("PARAPET_FEEDS: use source=address with a source of %s", strings.Join(feed.Sources(), ", "))
+			}
+			list = append(list, jobs.FeedAddress{Source: source, URL: url, Every: s.FeedEvery})
+		}
+	}
+	return list, nil
+}
+
+// row is one line of the settings table.
+type row struct {
+	name, value, standard, help string
+	secret                      bool
+}
+
+// rows are the settings in their order, with their present values.
+func rows(s settings) func(yield func(row) bool) {
+	value := reflect.ValueOf(s)
+	return func(yield func(row) bool) {
+		for i := range value.NumField() {
+			field := value.Type().Field(i)
+			r := row{
+				name: field.Tag.Get("env"), standard: field.Tag.Get("envDefault"), help: field.Tag.Get("help"),
+				value: fmt.Sprint(value.Field(i).Interface()), secret: field.Tag.Get("secret") == "true",
+			}
+			if list, ok := value.Field(i).Interface().([]string); ok {
+				r.value = strings.Join(list, ",")
+			}
+			if r.secret && r.value != "" {
+				r.value = "(set)"
+			}
+			if !yield(r) {
+				return
+			}
+		}
+	}
+}
+
+func printConfig(_ context.Context, args []string, out io.Writer) error {
+	if err := parseOnly(flags("config"), args); err != nil {
+		return err
+	}
+	s, err := loadSettings()
+	if err != nil {
+		return err
+	}
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintln(table, "SETTING\tVALUE\tMEANING")
+	for r := range rows(s) {
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\n", r.name, r.value, r.help)
+	}
+	return table.Flush()
+}

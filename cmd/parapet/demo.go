@@ -1,0 +1,206 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"parapet/jobs"
+	"parapet/jobs/feed"
+	"parapet/model"
+	"parapet/model/wire"
+)
+
+// The demo's story: the Hualien earthquake of 6 February 2018.
+const (
+	demoEvent   = "us1000chhc"
+	demoContext = `{"partner": "acme", "location": {"latitude": 23.98, "longitude": 121.61}}`
+	demoIBAN    = "DE89370400440532013000" // an ordinary account: the simulator accepts it
+	demoTime    = 2 * time.Minute
+)
+
+// demo acts as a partner over HTTP, from token to payout, and prints the story.
+func demo(ctx context.Context, args []string, out io.Writer) error {
+	var keep bool
+	set := flags("demo")
+	set.BoolVar(&keep, "keep", false, "leave the server running afterwards")
+	if err := parseOnly(set, args); err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "parapet-demo-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	s, err := startStack(ctx, devOptions{listen: "127.0.0.1:0", dataDir: dir, clockOffset: "0s", quiet: true})
+	if err != nil {
+		return err
+	}
+	defer s.stop()
+	played, cancel := context.WithTimeout(ctx, demoTime)
+	defer cancel()
+	if err := play(played, s, &story{out: out}); err != nil {
+		return fmt.Errorf("the demo stopped: %w", err)
+	}
+	if !keep {
+		return nil
+	}
+	if err := s.announce(out, false); err != nil {
+		return err
+	}
+	return s.wait(ctx)
+}
+
+// play is the partner's side of the story, one call after the other.
+func play(ctx context.Context, s *stack, tell *story) error {
+	acme := &partner{base: s.ready.BaseURL + "/v1"}
+	if err := acme.signIn(ctx, s.ready); err != nil {
+		return err
+	}
+	var quote wire.Quote
+	if err := acme.post(ctx, "/quotes", `{"product": "quake-circle", "context": `+demoContext+`}`, &quote); err != nil {
+		return err
+	}
+	tell.quote(quote)
+	var policy wire.Policy
+	if err := acme.post(ctx, "/policies", fmt.Sprintf(`{"quote_id": %q, "policyholder": {"name": "Hualien Hotel Ltd", "country": "TW"}}`, quote.ID), &policy); err != nil {
+		return err
+	}
+	tell.policy(policy)
+	seen, err := jobs.Replay(ctx, s.app.service, feed.SourceUSGS, feed.SampleUSGSWeek(), demoEvent)
+	if err != nil {
+		return err
+	}
+	tell.replayed(seen)
+	claim, err := acme.awaitClaim(ctx, policy.ID)
+	if err != nil {
+		return err
+	}
+	tell.claim(claim)
+	method := fmt.Sprintf(`{"claim_id": %q, "type": "iban", "beneficiary": {"name": "Hualien Hotel Ltd", "country": "TW"}, "currency": "USD", "iban": {"iban": %q}}`, claim.ID, demoIBAN)
+	if err := acme.post(ctx, "/payout_methods", method, &wire.PayoutMethod{}); err != nil {
+		return err
+	}
+	if claim, err = acme.awaitPayout(ctx, claim.ID); err != nil {
+		return err
+	}
+	tell.payout(claim)
+	var timeline wire.List[wire.TimelineEntry]
+	if err := acme.get(ctx, "/claims/"+claim.ID+"/timeline", &timeline); err != nil {
+		return err
+	}
+	tell.timeline(timeline.Data)
+	again, err := jobs.Replay(ctx, s.app.service, feed.SourceUSGS, feed.SampleUSGSWeek(), demoEvent)
+	if err != nil {
+		return err
+	}
+	tell.again(again)
+	return nil
+}
+
+// partner is a client of the public API, and of nothing else.
+type partner struct{ base, token string }
+
+// signIn gets a token as any OAuth client does.
+func (p *partner) signIn(ctx context.Context, r ready) error {
+	if len(r.Clients) == 0 {
+		return errors.New("the demo needs the development issuer; unset OIDC_ISSUER")
+	}
+	form := strings.NewReader(url.Values{"grant_type": {"client_credentials"}}.Encode())
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, r.TokenURL, form)
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	request.SetBasicAuth(r.Clients[0].ClientID, r.Clients[0].ClientSecret)
+	var granted struct {
+		Token string `json:"access_token"`
+	}
+	if err := do(request, &granted); err != nil {
+		return err
+	}
+	p.token = granted.Token
+	return nil
+}
+
+func (p *partner) post(ctx context.Context, path, body string, into any) error {
+	return p.call(ctx, http.MethodPost, path, strings.NewReader(body), into)
+}
+
+func (p *partner) get(ctx context.Context, path string, into any) error {
+	return p.call(ctx, http.MethodGet, path, http.NoBody, into)
+}
+
+func (p *partner) call(ctx context.Context, method, path string, body io.Reader, into any) error {
+	request, err := http.NewRequestWithContext(ctx, method, p.base+path, body)
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Authorization", "Bearer "+p.token)
+	if method == http.MethodPost {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	return do(request, into)
+}
+
+func do(request *http.Request, into any) error {
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = answer.Body.Close() }()
+	body, err := io.ReadAll(answer.Body)
+	if err != nil {
+		return err
+	}
+	if answer.StatusCode >= http.StatusBadRequest {
+		return fmt.Errorf("%s %s: %s: %s", request.Method, request.URL.Path, answer.Status, bytes.TrimSpace(body))
+	}
+	return json.Unmarshal(body, into)
+}
+
+// awaitClaim asks the policy until matching opened its claim.
+func (p *partner) awaitClaim(ctx context.Context, policy string) (wire.Claim, error) {
+	var claim wire.Claim
+	return claim, poll(ctx, func() (bool, error) {
+		var now wire.Policy
+		if err := p.get(ctx, "/policies/"+policy, &now); err != nil || len(now.Claims) == 0 {
+			return false, err
+		}
+		return true, p.get(ctx, "/claims/"+now.Claims[0].ID, &claim)
+	})
+}
+
+// awaitPayout asks the claim until its payout is released.
+func (p *partner) awaitPayout(ctx context.Context, id string) (wire.Claim, error) {
+	var claim wire.Claim
+	return claim, poll(ctx, func() (bool, error) {
+		err := p.get(ctx, "/claims/"+id, &claim)
+		return err == nil && len(claim.Payouts) > 0 && claim.Payouts[0].Status == string(model.PayoutReleased), err
+	})
+}
+
+// poll asks until the answer is yes, ten times a second.
+func poll(ctx context.Context, ask func() (bool, error)) error {
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if done, err := ask(); done || err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
+}

@@ -1,0 +1,83 @@
+// Command parapet is the whole service in one binary: the server, its
+// migrations, the development stack and the tools of its operators.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+// command is one verb of the binary.
+type command struct {
+	name, summary string
+	run           func(ctx context.Context, args []string, out io.Writer) error
+}
+
+func commands() []command {
+	return []command{
+		{"serve", "serve the API and work jobs, configured by the environment", serve},
+		{"migrate", "bring the database to the schema of this release", migrate},
+		{"dev", "run everything on this machine, with tokens and curl lines", dev},
+		{"demo", "play the whole story over HTTP, from quote to payout", demo},
+		{"observe", "record a hazard feed's file or address", observe},
+		{"config", "print every setting, its value and its meaning", printConfig},
+	}
+}
+
+func main() {
+	time.Local = time.UTC // pgx hands out local times; the service knows UTC only
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Args[1:], os.Stdout); err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "parapet:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string, out io.Writer) error {
+	if len(args) > 0 {
+		for _, c := range commands() {
+			if c.name == args[0] {
+				return c.run(ctx, args[1:], out)
+			}
+		}
+	}
+	usage(out)
+	if len(args) == 0 || args[0] == "help" || args[0] == "-h" || args[0] == "--help" {
+		return nil
+	}
+	return fmt.Errorf("there is no command %q", args[0])
+}
+
+func usage(out io.Writer) {
+	_, _ = fmt.Fprintln(out, "parapet: parametric protection, from quote to payout")
+	_, _ = fmt.Fprintln(out)
+	for _, c := range commands() {
+		_, _ = fmt.Fprintf(out, "  parapet %-8s %s\n", c.name, c.summary)
+	}
+	_, _ = fmt.Fprintln(out, "\nparapet COMMAND --help tells a command's flags.")
+}
+
+// flags prepares a command's flags; stray arguments are an error, because a
+// forgotten dash must not be a silent default.
+func flags(name string) *flag.FlagSet {
+	set := flag.NewFlagSet("parapet "+name, flag.ContinueOnError)
+	return set
+}
+
+func parseOnly(set *flag.FlagSet, args []string) error {
+	if err := set.Parse(args); err != nil {
+		return err
+	}
+	if set.NArg() > 0 {
+		return fmt.Errorf("%s takes no argument %q", set.Name(), set.Arg(0))
+	}
+	return nil
+}

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"parapet/jobs"
+	"parapet/jobs/feed"
+	"parapet/model"
+)
+
+// replayFlag is --replay-now or --replay-now=EVENT_ID.
+type replayFlag struct {
+	on    bool
+	event string
+}
+
+func (r *replayFlag) String() string   { return r.event }
+func (r *replayFlag) IsBoolFlag() bool { return true }
+func (r *replayFlag) Set(text string) error {
+	r.on = text != "false"
+	if text != "true" && text != "false" {
+		r.event = text
+	}
+	return nil
+}
+
+// observe records a file or an address of a hazard source through the domain.
+func observe(ctx context.Context, args []string, out io.Writer) error {
+	var source string
+	var replay replayFlag
+	set := flags("observe")
+	set.StringVar(&source, "source", "", "what wrote it: "+strings.Join(feed.Sources(), ", "))
+	set.Var(&replay, "replay-now", "re-date a historical file so that an event (default: the last) happens now: --replay-now=EVENT_ID")
+	set.Usage = func() {
+		_, _ = fmt.Fprintln(set.Output(), "parapet observe --source SOURCE [--replay-now[=EVENT_ID]] FILE|URL")
+		set.PrintDefaults()
+	}
+	if err := set.Parse(args); err != nil {
+		return err
+	}
+	if set.NArg() != 1 || !slices.Contains(feed.Sources(), source) {
+		set.Usage()
+		return fmt.Errorf("name one file or address and a source of %s", strings.Join(feed.Sources(), ", "))
+	}
+	file, err := fetch(ctx, set.Arg(0))
+	if err != nil {
+		return err
+	}
+	service, done, err := openDomain(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	seen, err := jobs.Observed{}, error(nil)
+	if replay.on {
+		seen, err = jobs.Replay(ctx, service, source, file, replay.event)
+	} else {
+		seen, err = jobs.Observe(ctx, service, source, file)
+	}
+	report(out, seen)
+	return err
+}
+
+// openDomain is the domain layer without API and workers: jobs it asks for are
+// worked by the running server.
+func openDomain(ctx context.Context) (*model.Service, func(), error) {
+	s, err := loadSettings()
+	if err != nil {
+		return nil, nil, err
+	}
+	if s.DatabaseURL == "" {
+		return nil, nil, errors.New("DATABASE_URL is missing: the address of the database the server uses (parapet dev prints it)")
+	}
+	db, err := model.Open(ctx, s.DatabaseURL, 4)
+	if err != nil {
+		return nil, nil, err
+	}
+	queue, err := jobs.NewQueue(db.Pool)
+	if err != nil {
+		return nil, db.Close, err
+	}
+	// Observations hold nothing sealed, so throw-away keys do.
+	keys := model.Keys{Seal: []model.SealKey{{ID: "none", Secret: random(32)}}, Fingerprint: random(32)}
+	service, err := model.New(model.Config{DB: db.Bun, Queue: queue, Keys: keys, Development: s.Rehearsal})
+	return service, db.Close, err
+}
+
+// fetch reads a file or an address.
+func fetch(ctx context.Context, name string) ([]byte, error) {
+	if !strings.HasPrefix(name, "http://") && !strings.HasPrefix(name, "https://") {
+		return os.ReadFile(name)
+	}
+	fetched, err := (&feed.Fetcher{}).Fetch(ctx, feed.Poll{URL: name})
+	return fetched.Body, err
+}
+
+func report(out io.Writer, o jobs.Observed) {
+	for _, problem := range o.Problems {
+		_, _ = fmt.Fprintln(out, "left out:", problem)
+	}
+	_, _ = fmt.Fprintf(out, "created %d, revised %d, unchanged %d, rejected %d, other events %d, in the future %d, unreadable rows %d\n",
+		o.Created, o.Revised, o.Unchanged, o.Rejected, o.Skipped, o.Left, len(o.Problems)-min(o.Rejected, len(o.Problems)))
+}

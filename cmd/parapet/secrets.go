@@ -1,0 +1,57 @@
+package main
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/go-json-experiment/json"
+
+	"parapet/model"
+)
+
+// devSecrets are the development stack's own keys, made once and kept beside its
+// data, because what they sealed must open again.
+type devSecrets struct {
+	Seal        []byte            `json:"seal"`
+	Fingerprint []byte            `json:"fingerprint"`
+	Clients     map[string]string `json:"clients"`
+}
+
+func readSecrets(file string) (devSecrets, error) {
+	var s devSecrets
+	text, err := os.ReadFile(file)
+	if err == nil {
+		if err := json.Unmarshal(text, &s); err != nil {
+			return s, fmt.Errorf("%s is damaged; start with --fresh: %w", file, err)
+		}
+		return s, nil
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return s, fmt.Errorf("read development keys: %w", err)
+	}
+	s = devSecrets{Seal: random(32), Fingerprint: random(32), Clients: map[string]string{}}
+	for _, client := range []string{"acme", "globex", "operator", "source"} {
+		s.Clients[client] = hex.EncodeToString(random(16))
+	}
+	if text, err = json.Marshal(s); err == nil {
+		err = os.WriteFile(file, text, 0o600)
+	}
+	if err != nil {
+		return s, fmt.Errorf("keep development keys: %w", err)
+	}
+	return s, nil
+}
+
+func (s devSecrets) keys() model.Keys {
+	return model.Keys{Seal: []model.SealKey{{ID: "dev", Secret: s.Seal}}, Fingerprint: s.Fingerprint}
+}
+
+func random(n int) []byte {
+	b := make([]byte, n)
+	_, _ = rand.Read(b) // never fails; the runtime crashes first
+	return b
+}

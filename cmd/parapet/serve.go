@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+
+	"parapet/jobs/rail"
+	"parapet/migrations"
+	"parapet/model"
+)
+
+// serve runs the service as the environment says. It applies no migrations:
+// the database must be at this release's schema already.
+func serve(ctx context.Context, args []string, _ io.Writer) error {
+	if err := parseOnly(flags("serve"), args); err != nil {
+		return err
+	}
+	s, err := loadSettings()
+	if err != nil {
+		return err
+	}
+	if err := s.complete(); err != nil {
+		return err
+	}
+	log, err := logger(os.Stderr, s.LogLevel)
+	if err != nil {
+		return err
+	}
+	keys, err := s.keys()
+	if err != nil {
+		return err
+	}
+	a, err := newApp(ctx, s, keys, log)
+	if err != nil {
+		return err
+	}
+	defer a.close()
+	if err := migrations.Check(ctx, a.db.Pool); err != nil {
+		return err
+	}
+	if err := a.service.PublishShipped(ctx); err != nil {
+		return err
+	}
+	if s.Rail == rail.SimulatorName || s.Rehearsal {
+		log.Warn("development switches are on: nobody is really paid or rehearsals are allowed", "rail", s.Rail, "rehearsal", s.Rehearsal)
+	}
+	listener, err := net.Listen("tcp", s.Listen)
+	if err != nil {
+		return fmt.Errorf("PARAPET_LISTEN: %w", err)
+	}
+	var metrics net.Listener
+	if s.MetricsListen != "" {
+		if metrics, err = net.Listen("tcp", s.MetricsListen); err != nil {
+			return errors.Join(fmt.Errorf("PARAPET_METRICS_LISTEN: %w", err), listener.Close())
+		}
+	}
+	log.Info("serving", "address", listener.Addr().String(), "roles", s.Roles)
+	return a.run(ctx, listener, metrics)
+}
+
+// complete says everything that serve lacks at once.
+func (s settings) complete() error {
+	var missing []error
+	need := func(ok bool, what string) {
+		if !ok {
+			missing = append(missing, errors.New(what))
+		}
+	}
+	need(s.DatabaseURL != "", "DATABASE_URL is missing: the address of a Postgres, postgres://user@host/database")
+	need(len(s.Issuers) > 0, "OIDC_ISSUER is missing: the address of the issuer whose tokens are trusted")
+	need(len(s.SealKeys) > 0, "PARAPET_SEAL_KEYS is missing: name:base64 of 32 random bytes, for example k1:$(head -c 32 /dev/urandom | base64)")
+	need(s.FingerprintKey != "", "PARAPET_FINGERPRINT_KEY is missing: base64 of 32 random bytes")
+	need(s.Rail != "", "PARAPET_RAIL is missing: name the payment rail; simulator pays nobody")
+	return errors.Join(missing...)
+}
+
+// migrate brings the database to this release's schema.
+func migrate(ctx context.Context, args []string, out io.Writer) error {
+	if err := parseOnly(flags("migrate"), args); err != nil {
+		return err
+	}
+	s, err := loadSettings()
+	if err != nil {
+		return err
+	}
+	if s.DatabaseURL == "" {
+		return errors.New("DATABASE_URL is missing: the address of the Postgres to migrate")
+	}
+	db, err := model.Open(ctx, s.DatabaseURL, 4)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	applied, err := migrations.Apply(ctx, db.Pool)
+	if err != nil {
+		return err
+	}
+	for _, name := range applied {
+		_, _ = fmt.Fprintln(out, "applied", name)
+	}
+	_, _ = fmt.Fprintln(out, "the database is at this release's schema")
+	return nil
+}

@@ -1,0 +1,289 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"parapet/internal/devissuer"
+	"parapet/internal/devpg"
+	"parapet/jobs/rail"
+	"parapet/migrations"
+	"parapet/model"
+)
+
+// devTokenLifetime is generous: a token pasted in the morning works all day.
+const devTokenLifetime = 12 * time.Hour
+
+// stack is the whole service on one machine: Postgres, issuer, API and workers.
+type stack struct {
+	ready ready
+
+	options  devOptions
+	settings settings
+	secrets  devSecrets
+	postgres *devpg.Server     // nil when DATABASE_URL names one
+	issuer   *devissuer.Issuer // nil when OIDC_ISSUER names one
+	app      *app
+	cancel   context.CancelFunc
+	group    *errgroup.Group
+}
+
+// startStack prepares everything and returns when requests are answered. The
+// stack runs until ctx ends or stop is called.
+func startStack(ctx context.Context, o devOptions) (s *stack, err error) {
+	running, cancel := context.WithCancel(ctx)
+	group, running := errgroup.WithContext(running)
+	s = &stack{options: o, cancel: cancel, group: group}
+	defer func() {
+		if err != nil {
+			s.stop()
+		}
+	}()
+	if s.settings, err = loadSettings(); err != nil {
+		return s, err
+	}
+	if err := s.openFolder(); err != nil {
+		return s, err
+	}
+	if err := s.startPostgres(ctx); err != nil {
+		return s, err
+	}
+	if err := s.startIssuer(running); err != nil {
+		return s, err
+	}
+	if err := s.startApp(ctx, running); err != nil {
+		return s, err
+	}
+	return s, s.describe()
+}
+
+// openFolder makes the data folder and reads or makes its secrets.
+func (s *stack) openFolder() error {
+	dir := s.options.dataDir
+	if dir == "" {
+		dir = devpg.DefaultDataDir()
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	s.options.dataDir = dir
+	if s.options.fresh {
+		if err := discardStack(dir); err != nil {
+			return err
+		}
+	}
+	// Others may pass through, because as root the database runs as another user;
+	// what is inside is closed.
+	if err := os.MkdirAll(dir, 0o711); err != nil {
+		return fmt.Errorf("data folder: %w", err)
+	}
+	if os.Geteuid() == 0 {
+		if err := os.Chmod(dir, 0o711); err != nil { //nolint:gosec // see above: passing through, not reading
+			return fmt.Errorf("data folder: %w", err)
+		}
+	}
+	s.secrets, err = readSecrets(filepath.Join(dir, "secrets.json"))
+	return err
+}
+
+// discardStack removes what an earlier run left, and nothing else.
+func discardStack(dir string) error {
+	for _, name := range []string{"files", "secrets.json", "issuer.json"} {
+		if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
+			return fmt.Errorf("start fresh: %w", err)
+		}
+	}
+	return nil
+}
+
+func (s *stack) startPostgres(ctx context.Context) error {
+	if s.settings.DatabaseURL != "" {
+		return nil
+	}
+	pg, err := devpg.Start(ctx, devpg.Options{DataDir: filepath.Join(s.options.dataDir, "postgres"), Fresh: s.options.fresh, Durable: true})
+	if err != nil {
+		return err
+	}
+	s.postgres = pg
+	if err := pg.CreateDatabase(ctx, "parapet"); err != nil {
+		return fmt.Errorf("create database: %w", err)
+	}
+	s.settings.DatabaseURL = pg.URL("parapet")
+	return nil
+}
+
+// startIssuer runs the development issuer on loopback.
+func (s *stack) startIssuer(running context.Context) error {
+	if len(s.settings.Issuers) > 0 {
+		return nil
+	}
+	listener, err := listen("127.0.0.1:8081", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	address := "http://" + listener.Addr().String()
+	s.issuer, err = devissuer.New(devissuer.Options{
+		Issuer: address, Audience: s.settings.Audience, Clients: s.clients(), Users: s.users(),
+		Now: time.Now, TokenLifetime: devTokenLifetime, KeyFile: filepath.Join(s.options.dataDir, "issuer.json"),
+	})
+	if err != nil {
+		return errors.Join(fmt.Errorf("issuer: %w", err), listener.Close())
+	}
+	s.settings.Issuers = []string{address}
+	server := &http.Server{Handler: s.issuer.Handler(), ReadHeaderTimeout: 5 * time.Second}
+	s.group.Go(func() error { return serveUntil(running, server, listener) })
+	return nil
+}
+
+func (s *stack) startApp(ctx, running context.Context) error {
+	s.settings.Files = filepath.Join(s.options.dataDir, "files")
+	s.settings.Rail, s.settings.Rehearsal = rail.SimulatorName, true
+	out := io.Writer(os.Stderr)
+	if s.options.quiet {
+		out = io.Discard
+	}
+	log, err := logger(out, s.settings.LogLevel)
+	if err != nil {
+		return err
+	}
+	if s.app, err = newApp(ctx, s.settings, s.secrets.keys(), log); err != nil {
+		return err
+	}
+	if _, err := migrations.Apply(ctx, s.app.db.Pool); err != nil {
+		return err
+	}
+	if err := s.seed(ctx); err != nil {
+		return err
+	}
+	addresses := []string{"127.0.0.1:8080", "127.0.0.1:0"}
+	if s.options.listen != "" {
+		addresses = []string{s.options.listen}
+	}
+	listener, err := listen(addresses...)
+	if err != nil {
+		return err
+	}
+	s.ready.BaseURL = "http://" + listener.Addr().String()
+	metrics, err := listen("127.0.0.1:0")
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	s.ready.MetricsURL = "http://" + metrics.Addr().String() + "/metrics"
+	s.group.Go(func() error { return s.app.run(running, listener, metrics) })
+	return nil
+}
+
+// seed registers the demo partners, publishes the products and sets the clock.
+func (s *stack) seed(ctx context.Context) error {
+	for name, title := range map[string]string{"acme": "Acme Insurance", "globex": "Globex Bank"} {
+		if err := s.app.service.RegisterPartner(ctx, model.System(), name, title); err != nil {
+			return err
+		}
+	}
+	shift, err := parseOffset(s.options.clockOffset)
+	if err != nil {
+		return err
+	}
+	return errors.Join(s.app.service.PublishShipped(ctx), s.app.service.ShiftClock(ctx, shift))
+}
+
+// clients are the seeded OAuth clients: two partners, an operator and a source.
+func (s *stack) clients() []devissuer.Client {
+	partner := make([]string, 0, len(model.PartnerScopes()))
+	for _, scope := range model.PartnerScopes() {
+		partner = append(partner, string(scope))
+	}
+	return []devissuer.Client{
+		{ID: "acme", Secret: s.secrets.Clients["acme"], Scopes: partner, Partner: "acme"},
+		{ID: "globex", Secret: s.secrets.Clients["globex"], Scopes: partner, Partner: "globex"},
+		{ID: "operator", Secret: s.secrets.Clients["operator"], Scopes: []string{string(model.ScopeOperator)}},
+		{ID: "source", Secret: s.secrets.Clients["source"], Scopes: []string{string(model.ScopeObservationsWrite)}},
+	}
+}
+
+// users may sign in through the browser; in development a name is enough.
+func (s *stack) users() []devissuer.User {
+	var users []devissuer.User
+	for _, c := range s.clients() {
+		users = append(users, devissuer.User{Name: c.ID, Scopes: c.Scopes, Partner: c.Partner})
+	}
+	return users
+}
+
+// describe says what programs need to know, with tokens that work now.
+func (s *stack) describe() error {
+	s.ready.GraphQLURL = s.ready.BaseURL + "/graphql"
+	s.ready.Issuer, s.ready.DatabaseURL = s.settings.Issuers[0], s.settings.DatabaseURL
+	s.ready.Clients = []readyClient{}
+	if s.issuer == nil {
+		return nil // another issuer's clients are its own matter
+	}
+	s.ready.TokenURL = s.ready.Issuer + "/token"
+	for _, c := range s.clients() {
+		token, err := s.issuer.Token(c.ID)
+		if err != nil {
+			return fmt.Errorf("token for %s: %w", c.ID, err)
+		}
+		client := readyClient{Name: c.ID, ClientID: c.ID, ClientSecret: c.Secret, Scope: strings.Join(c.Scopes, " "), Token: token}
+		if c.Partner != "" {
+			client.Partner = &c.Partner
+		}
+		s.ready.Clients = append(s.ready.Clients, client)
+	}
+	return nil
+}
+
+// wait returns when the stack ended, or Postgres did.
+func (s *stack) wait(ctx context.Context) error {
+	if s.postgres != nil {
+		s.group.Go(func() error {
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-s.postgres.Done():
+				return errors.New("the private Postgres stopped by itself")
+			}
+		})
+	}
+	err := s.group.Wait()
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+// stop ends what runs, in the order requests, jobs, connections, database.
+func (s *stack) stop() {
+	s.cancel()
+	_ = s.group.Wait()
+	if s.app != nil {
+		s.app.close()
+	}
+	if s.postgres != nil {
+		_ = s.postgres.Stop(context.Background())
+	}
+}
+
+// listen takes the first address that is free.
+func listen(addresses ...string) (net.Listener, error) {
+	var failed error
+	for _, address := range addresses {
+		listener, err := net.Listen("tcp", address)
+		if err == nil {
+			return listener, nil
+		}
+		failed = errors.Join(failed, err)
+	}
+	return nil, fmt.Errorf("listen: %w", failed)
+}

@@ -1,0 +1,75 @@
+// Package filestore keeps objects as files in a folder: the embedded default
+// for attachments. It implements model.Files.
+package filestore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+)
+
+// Folder is a folder of objects. Keys are paths with slashes below it; a key
+// can never lead out of it.
+type Folder struct{ root *os.Root }
+
+// Open makes the folder where it is missing.
+func Open(dir string) (*Folder, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("attachment folder: %w", err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("attachment folder: %w", err)
+	}
+	return &Folder{root}, nil
+}
+
+// Put stores all of r under key or nothing: the bytes go to a temporary name, to
+// disk, and only then to their own name.
+func (f *Folder) Put(_ context.Context, key string, r io.Reader) (err error) {
+	if err := f.root.MkdirAll(path.Dir(key), 0o700); err != nil {
+		return fmt.Errorf("store %s: %w", key, err)
+	}
+	part := key + ".part"
+	file, err := f.root.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return fmt.Errorf("store %s: %w", key, err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(fmt.Errorf("store %s: %w", key, err), f.root.Remove(part))
+		}
+	}()
+	_, err = io.Copy(file, r)
+	if err == nil {
+		err = file.Sync()
+	}
+	if err = errors.Join(err, file.Close()); err != nil {
+		return err
+	}
+	return f.root.Rename(part, key)
+}
+
+// Open reads an object; the caller closes it.
+func (f *Folder) Open(_ context.Context, key string) (io.ReadCloser, error) {
+	file, err := f.root.Open(key)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", key, err)
+	}
+	return file, nil
+}
+
+// Delete removes an object; a missing one is no error.
+func (f *Folder) Delete(_ context.Context, key string) error {
+	if err := f.root.Remove(key); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("delete %s: %w", key, err)
+	}
+	return nil
+}
+
+// Close lets go of the folder.
+func (f *Folder) Close() error { return f.root.Close() }

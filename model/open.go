@@ -1,0 +1,49 @@
+package model
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
+)
+
+// Database is a connection pool in the two shapes that are needed: pgx for jobs
+// and migrations, bun for the domain.
+type Database struct {
+	Pool *pgxpool.Pool
+	Bun  *bun.DB
+}
+
+// Open prepares a pool of at most size connections; it does not connect yet.
+// Bun writes arguments into the SQL, so every statement is a new one and pgx
+// must not prepare it: exec mode halves the cost of a read. Times are UTC.
+func Open(ctx context.Context, url string, size int32) (*Database, error) {
+	config, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, fmt.Errorf("database address: %w", err)
+	}
+	config.MaxConns = size
+	config.MaxConnIdleTime = 5 * time.Minute
+	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec
+	config.ConnConfig.RuntimeParams["timezone"] = "UTC"
+	if config.ConnConfig.ConnectTimeout == 0 {
+		config.ConnConfig.ConnectTimeout = 2 * time.Second
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, fmt.Errorf("database pool: %w", err)
+	}
+	db := stdlib.OpenDBFromPool(pool)
+	return &Database{Pool: pool, Bun: bun.NewDB(db, pgdialect.New())}, nil
+}
+
+// Close ends all connections. Closing bun alone would leave the pool open.
+func (d *Database) Close() {
+	_ = d.Bun.Close()
+	d.Pool.Close()
+}
