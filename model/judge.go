@@ -10,7 +10,6 @@ import (
 
 	"parapet/model/hazard"
 	"parapet/model/internal/adjudicate"
-	"parapet/model/money"
 	"parapet/model/trigger"
 	"parapet/model/wire"
 )
@@ -53,94 +52,6 @@ func (u *unit) judge(ctx context.Context, occ *occurrenceRow, facts trigger.Occu
 		return err
 	}
 	return j.settle(ctx)
-}
-
-// read fetches what a decision needs to know, in one statement a kind.
-func (j *judging) read(ctx context.Context, policies []*policyRow) error {
-	j.policies = policies
-	j.existing, j.others = make(map[uuid.UUID]*claimRow), make(map[uuid.UUID][]*claimRow)
-	if len(policies) == 0 {
-		return nil
-	}
-	same, err := j.names(ctx)
-	if err != nil {
-		return err
-	}
-	var claims []*claimRow
-	err = j.NewSelect().Model(&claims).Where("c.policy_id in (?)", bun.List(policyIDs(policies))).
-		OrderExpr("c.id").For("NO KEY UPDATE").Scan(ctx)
-	if err != nil {
-		return fmt.Errorf("lock claims: %w", err)
-	}
-	for _, c := range claims {
-		j.since(&c.header)
-		j.others[c.PolicyID] = append(j.others[c.PolicyID], c)
-		if c.OccurrenceID != nil && same[*c.OccurrenceID] {
-			j.existing[c.PolicyID] = c
-		}
-	}
-	if err := j.readSources(ctx, claims); err != nil {
-		return err
-	}
-	if err := j.readVersions(ctx); err != nil {
-		return err
-	}
-	j.methods, err = j.methodsOf(ctx, policies)
-	return err
-}
-
-// names are the occurrence and everything that was merged into it.
-func (j *judging) names(ctx context.Context) (map[uuid.UUID]bool, error) {
-	var merged []uuid.UUID
-	err := j.NewSelect().Model((*occurrenceRow)(nil)).Column("id").Where("merged_into = ?", j.occurrence.ID).Scan(ctx, &merged)
-	if err != nil {
-		return nil, fmt.Errorf("read merged occurrences: %w", err)
-	}
-	same := map[uuid.UUID]bool{j.occurrence.ID: true}
-	for _, id := range merged {
-		same[id] = true
-	}
-	return same, nil
-}
-
-func (j *judging) readSources(ctx context.Context, claims []*claimRow) error {
-	j.sources = make(map[uuid.UUID]string)
-	var ids []uuid.UUID
-	for _, c := range claims {
-		if c.OccurrenceID != nil {
-			ids = append(ids, *c.OccurrenceID)
-		}
-	}
-	if len(ids) == 0 {
-		return nil
-	}
-	var rows []occurrenceRow
-	if err := j.NewSelect().Model(&rows).Column("id", "source").Where("id in (?)", bun.List(ids)).Scan(ctx); err != nil {
-		return fmt.Errorf("read sources of claims: %w", err)
-	}
-	for _, row := range rows {
-		j.sources[row.ID] = row.Source
-	}
-	return nil
-}
-
-func (j *judging) readVersions(ctx context.Context) error {
-	j.restsOn = make(map[uuid.UUID]string)
-	var ids []uuid.UUID
-	for _, c := range j.existing {
-		ids = append(ids, *c.DeterminationID)
-	}
-	if len(ids) == 0 {
-		return nil
-	}
-	var rows []determinationRow
-	if err := j.NewSelect().Model(&rows).Column("id", "body").Where("id in (?)", bun.List(ids)).Scan(ctx); err != nil {
-		return fmt.Errorf("read determinations: %w", err)
-	}
-	for _, row := range rows {
-		j.restsOn[row.ID] = row.Body.SourceVersion
-	}
-	return nil
 }
 
 // settle decides every policy and writes the outcome.
@@ -329,73 +240,4 @@ func (j *judging) duplicate(p *policyRow, row *claimRow, at time.Time) bool {
 		}
 	}
 	return false
-}
-
-// write puts the slice into the database: one statement a table.
-func (j *judging) write(ctx context.Context) error {
-	writes := []struct {
-		rows  int
-		write func() error
-	}{
-		{len(j.determinations), func() error { return insert(ctx, j.unit, &j.determinations) }},
-		{len(j.opened), func() error { return insert(ctx, j.unit, &j.opened) }},
-		{len(j.moved), func() error {
-			return j.update(ctx, &j.moved, "status", "determination_id", "occurred_at", "amount", "outcome", "reason_codes", "decided_at", "next_review_at", "timeline_sequence")
-		}},
-		{len(j.shrunk), func() error { return j.update(ctx, &j.shrunk, "status", "limit_remaining") }},
-		{len(j.payouts), func() error { return insert(ctx, j.unit, &j.payouts) }},
-	}
-	for _, w := range writes {
-		if w.rows == 0 {
-			continue
-		}
-		if err := w.write(); err != nil {
-			return fmt.Errorf("write claims: %w", err)
-		}
-	}
-	return nil
-}
-
-func insert(ctx context.Context, u *unit, rows any) error {
-	_, err := u.NewInsert().Model(rows).Exec(ctx)
-	return err
-}
-
-// update writes locked rows back; their versions cannot have moved.
-func (j *judging) update(ctx context.Context, rows any, columns ...string) error {
-	_, err := j.NewUpdate().Model(rows).Column(append(columns, "version", "updated_at")...).Bulk().Exec(ctx)
-	return err
-}
-
-func policyIDs(policies []*policyRow) []uuid.UUID {
-	ids := make([]uuid.UUID, len(policies))
-	for i, p := range policies {
-		ids[i] = p.ID
-	}
-	return ids
-}
-
-func observedSentence(p *policyRow, facts trigger.Occurrence, d trigger.Determination) string {
-	public := publicDetermination(p, facts, d)
-	what := fmt.Sprintf("%s reported %s", facts.Source, facts.SourceEventID)
-	if public.Index != nil {
-		what += fmt.Sprintf(": %s %s %s", p.Cover.Trigger.Index, public.Index.Value, public.Index.Unit)
-	}
-	if d.DistanceKM != nil {
-		what += fmt.Sprintf(", %.2f km from the insured place's centre", *d.DistanceKM)
-	}
-	return what + fmt.Sprintf(" (%s values).", facts.Stage)
-}
-
-func decisionSentence(row *claimRow) string {
-	switch row.Status {
-	case ClaimApproved:
-		return fmt.Sprintf("The claim was approved: %s is owed.", money.New(*row.Amount, row.Currency))
-	case ClaimDeferred:
-		return "The claim waits: " + row.ReasonCodes[0] + "."
-	case ClaimDeclined:
-		return "The claim was declined: " + row.ReasonCodes[len(row.ReasonCodes)-1] + "."
-	case ClaimOpened, ClaimWithdrawn, ClaimClosed:
-	}
-	return "The claim is " + string(row.Status) + "."
 }
