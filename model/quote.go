@@ -100,7 +100,7 @@ func (u *unit) insertQuote(ctx context.Context, p *product.Product, priced produ
 		Product:        p.Key(),
 		ProductVersion: p.Version(),
 		Context:        priced.Context,
-		IgnoredContext: priced.Ignored,
+		IgnoredContext: append([]string{}, priced.Ignored...), // an empty array, not null
 		Cover:          priced.Cover,
 		TermsHash:      trigger.TermsHash(p.Key(), p.Version(), priced.Cover),
 		Price:          priced.Price,

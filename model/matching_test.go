@@ -1,0 +1,137 @@
+package model_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/model"
+	"parapet/model/hazard"
+	"parapet/model/modeltest"
+	"parapet/model/money"
+	"parapet/model/trigger"
+	"parapet/model/wire"
+)
+
+// epicentre is where the M 6.4 of 6 February 2018 was: 22 km from the insured
+// centre at Hualien, the default of quake-circle.
+var (
+	epicentre = hazard.Point{Latitude: 24.174, Longitude: 121.653}
+	hualien   = hazard.Point{Latitude: 23.98, Longitude: 121.61}
+)
+
+func TestQuakeOpensApprovesAndReserves(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy := b.Cover("quake-circle", nil)
+	b.Observe(modeltest.Quake("us1000chhc", b.Now(), epicentre, "6.4"))
+	b.Work()
+
+	claim := b.OnlyClaim(policy)
+	require.Equal(t, "approved", claim.Status)
+	require.Equal(t, "trigger", claim.Origin)
+	require.Equal(t, "us1000chhc", claim.Occurrence.SourceEventID)
+	require.Equal(t, wire.Measure{Value: "6.4", Unit: "mw"}, *claim.Determination.Index)
+	require.Equal(t, wire.Measure{Value: "6.0", Unit: "mw"}, claim.Determination.Threshold)
+	require.InDelta(t, 22, *claim.Determination.DistanceKM, 0.1)
+	require.Equal(t, "0.2", claim.Determination.Factor)
+	require.Equal(t, "final", claim.Determination.Stage)
+	require.Equal(t, policy.TermsHash, claim.Determination.TermsHash)
+	require.Equal(t, money.New(2_000_000, "USD"), *claim.Amount)
+	require.Equal(t, []string{"threshold_met"}, claim.Decision.ReasonCodes)
+	require.Len(t, claim.Payouts, 1)
+	require.Equal(t, "blocked", claim.Payouts[0].Status)
+	require.Equal(t, "payout_method_missing", *claim.Payouts[0].BlockedReason)
+	require.Equal(t, money.New(8_000_000, "USD"), b.Policy(policy.ID).LimitRemaining)
+	require.Equal(t, []string{"trigger.observed", "claim.opened", "claim.approved", "payout.created", "payout.blocked"}, b.Told(claim.ID))
+}
+
+func TestTheSameBatchAgainChangesNoRow(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	b.Cover("quake-circle", nil)
+	b.Cover("quake-circle", modeltest.Context{"location": map[string]float64{"latitude": 24.1, "longitude": 121.6}})
+	at := b.Now()
+	batch := []wire.ObservationInput{
+		modeltest.Quake("us1000chhc", at, epicentre, "6.4"),
+		modeltest.Quake("us1000chhd", at, epicentre, "4.9"),
+		modeltest.Fix("AL142018", at, hazard.Point{Latitude: 30, Longitude: -85.5}, "135"),
+		modeltest.StationDay("Seattle", at.Truncate(24*time.Hour), "12"),
+	}
+	b.Observe(batch...)
+	b.Work()
+	before := b.Rows()
+	for range 2 {
+		for _, result := range b.Observe(batch...) {
+			require.Equal(t, model.ResultUnchanged, result.Result)
+		}
+		b.Work()
+	}
+	require.Equal(t, before, b.Rows())
+}
+
+func TestCoverBoundAfterTheOccurrenceDoesNotMatch(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	quote := b.Quote("quake-circle", nil)
+	b.Observe(modeltest.Quake("us1", b.Now(), epicentre, "6.4"))
+	policy := b.Bind(quote)
+	b.Work()
+	require.Empty(t, b.Claims(policy))
+}
+
+func TestPreliminaryValuesWaitForTheFinalOnes(t *testing.T) {
+	t.Parallel()
+	final := trigger.Final
+	for name, tc := range map[string]struct {
+		revised string
+		status  string
+		reasons []string
+		amount  *money.Money
+		told    []string
+	}{
+		"final above pays by the final value": {
+			"6.6", "approved", []string{"threshold_met"}, amount(5_000_000),
+			[]string{"trigger.observed", "claim.opened", "claim.deferred", "claim.approved", "payout.created", "payout.blocked"},
+		},
+		"final below declines": {
+			"5.9", "declined", []string{"threshold_not_met"}, nil,
+			[]string{"trigger.observed", "claim.opened", "claim.deferred", "claim.declined"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := modeltest.New(t)
+			policy := b.Cover("quake-circle", nil)
+			report := modeltest.Quake("us1", b.Now(), epicentre, "6.4")
+			report.Stage = trigger.Preliminary
+			b.Observe(report)
+			b.Work()
+			claim := b.OnlyClaim(policy)
+			require.Equal(t, "deferred", claim.Status)
+			require.Equal(t, []string{"source_provisional"}, claim.Decision.ReasonCodes)
+			require.NotNil(t, claim.Decision.NextReviewAt)
+			require.Equal(t, "provisional", claim.Determination.Stage)
+			require.Nil(t, claim.Amount)
+			require.Equal(t, policy.Limit, b.Policy(policy.ID).LimitRemaining)
+
+			report.Stage = final
+			report.Measures = map[string]wire.Measure{"magnitude": {Value: tc.revised, Unit: "mw"}}
+			require.Equal(t, model.ResultRevised, b.Observe(report)[0].Result)
+			b.Work()
+			claim = b.OnlyClaim(policy)
+			require.Equal(t, tc.status, claim.Status)
+			require.Equal(t, tc.reasons, claim.Decision.ReasonCodes)
+			require.Nil(t, claim.Decision.NextReviewAt)
+			require.Equal(t, tc.amount, claim.Amount)
+			require.Equal(t, tc.revised, claim.Determination.Index.Value)
+			require.Equal(t, tc.told, b.Told(claim.ID))
+		})
+	}
+}
+
+func amount(minor int64) *money.Money {
+	m := money.New(minor, "USD")
+	return &m
+}

@@ -1,0 +1,143 @@
+package modeltest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/uptrace/bun"
+
+	"parapet/internal/filestore"
+	"parapet/model"
+)
+
+// Bundle is the domain on a database of the test's own, and the people who act
+// on it. Its helpers end the test where something fails.
+type Bundle struct {
+	Service *model.Service
+	DB      *model.Database
+	URL     string // of the database, for another process
+	Files   string // the folder of the attachments
+	Rail    *Rail
+
+	Acme     model.Actor // a partner with every scope
+	Globex   model.Actor // another one
+	Operator model.Actor
+	Source   model.Actor // may post for every source
+
+	t     testing.TB
+	ctx   context.Context //nolint:containedctx // a bundle lives exactly as long as its test
+	who   model.Actor
+	shift *time.Duration
+}
+
+// Option changes what New makes.
+type Option func(*options)
+
+type options struct {
+	size       int32
+	production bool
+	unchecked  bool
+}
+
+// WithConnections sets the size of the pool, 8 by default.
+func WithConnections(size int32) Option { return func(o *options) { o.size = size } }
+
+// InProduction makes a service that refuses rehearsals.
+func InProduction() Option { return func(o *options) { o.production = true } }
+
+// Unchecked leaves out the check at the end, for tests that write rows by hand.
+func Unchecked() Option { return func(o *options) { o.unchecked = true } }
+
+// New makes a bundle. When the test ends its database is checked: see
+// Consistent.
+func New(t testing.TB, with ...Option) *Bundle {
+	t.Helper()
+	o := options{size: 8}
+	for _, option := range with {
+		option(&o)
+	}
+	db, url := Database(t, o.size)
+	folder := t.TempDir()
+	files, err := filestore.Open(folder)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, files.Close()) })
+	service, err := model.New(model.Config{DB: db.Bun, Queue: Queue{}, Files: files, Keys: keys(), Development: !o.production})
+	require.NoError(t, err)
+	b := &Bundle{
+		Service: service, DB: db, URL: url, Files: folder, Rail: &Rail{},
+		Acme: Partner("acme"), Globex: Partner("globex"), Operator: Operator(), Source: Source(),
+		t: t, ctx: context.WithoutCancel(t.Context()), shift: new(time.Duration),
+	}
+	b.who = b.Acme
+	if !o.unchecked {
+		t.Cleanup(b.Consistent)
+	}
+	return b
+}
+
+// As is the same bundle with another partner acting.
+func (b *Bundle) As(actor model.Actor) *Bundle {
+	other := *b
+	other.who = actor
+	return &other
+}
+
+// Partner acts for a partner with every scope a partner may have.
+func Partner(slug string) model.Actor {
+	return model.Actor{Kind: model.ActorPartner, Partner: slug, Name: slug + "-client", Client: slug + "-client", Scopes: model.PartnerScopes()}
+}
+
+// Operator works at Parapet.
+func Operator() model.Actor {
+	return model.Actor{Kind: model.ActorOperator, Name: "olive", Client: "console", Scopes: []model.Scope{model.ScopeOperator}}
+}
+
+// Source may post observations of every source.
+func Source() model.Actor {
+	return model.Actor{Kind: model.ActorSource, Name: "feeds", Client: "feeds", Scopes: []model.Scope{model.ScopeObservationsWrite}, AnySource: true}
+}
+
+func keys() model.Keys {
+	return model.Keys{
+		Seal:        []model.SealKey{{ID: "test", Secret: []byte("0123456789abcdef0123456789abcdef")}},
+		Fingerprint: []byte("fingerprint-key-of-the-tests-0123"),
+	}
+}
+
+// Now is the business time.
+func (b *Bundle) Now() time.Time {
+	b.t.Helper()
+	var now time.Time
+	require.NoError(b.t, b.DB.Pool.QueryRow(b.ctx, "select business_now()").Scan(&now))
+	return now.UTC()
+}
+
+// After lets time pass.
+func (b *Bundle) After(d time.Duration) {
+	b.t.Helper()
+	*b.shift += d
+	require.NoError(b.t, b.Service.ShiftClock(b.ctx, *b.shift))
+}
+
+// Sweep moves what is due.
+func (b *Bundle) Sweep() {
+	b.t.Helper()
+	require.NoError(b.t, b.Service.Sweep(b.ctx))
+}
+
+// Rows counts every table's rows; the queue's and the clock's are left out.
+func (b *Bundle) Rows() map[string]int {
+	b.t.Helper()
+	var tables []string
+	require.NoError(b.t, b.DB.Bun.NewRaw(`select c.relname from pg_class c join pg_namespace n on n.oid = c.relnamespace
+		where n.nspname = 'public' and c.relkind = 'r' and c.relname not in ('modeltest_jobs', 'clock') order by 1`).Scan(b.ctx, &tables))
+	rows := make(map[string]int, len(tables))
+	for _, table := range tables {
+		var n int
+		require.NoError(b.t, b.DB.Bun.NewRaw("select count(*) from ?", bun.Ident(table)).Scan(b.ctx, &n))
+		rows[table] = n
+	}
+	return rows
+}

@@ -1,0 +1,154 @@
+package modeltest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"parapet/internal/devpg"
+	"parapet/migrations"
+	"parapet/model"
+)
+
+// AddressVariable names the environment variable with the address of a server
+// on which the tests may create databases. Without it they start their own.
+const AddressVariable = "PARAPET_TEST_DATABASE_URL"
+
+// cluster is this process's server, started by the first test that asks.
+var cluster = struct {
+	once     sync.Once
+	err      error
+	server   *devpg.Server // nil on a server of somebody else
+	address  string
+	template string
+	ordinal  atomic.Int64
+	run      string // tells this process's databases from others'
+}{run: uuid.NewString()[:8]}
+
+// Main runs the tests of a package and ends what they started. It returns the
+// exit code for os.Exit.
+func Main(m *testing.M) int {
+	code := m.Run()
+	if err := end(context.Background()); err != nil {
+		fmt.Fprintln(os.Stderr, "modeltest:", err)
+		return max(code, 1)
+	}
+	return code
+}
+
+func end(ctx context.Context) error {
+	switch {
+	case cluster.server != nil:
+		return cluster.server.Stop(ctx)
+	case cluster.template != "":
+		conn, err := pgx.Connect(ctx, cluster.address)
+		if err != nil {
+			return err
+		}
+		defer conn.Close(ctx)
+		_, err = conn.Exec(ctx, "ALTER DATABASE "+pgx.Identifier{cluster.template}.Sanitize()+" IS_TEMPLATE false")
+		return errors.Join(err, devpg.DropDatabase(ctx, cluster.address, cluster.template))
+	default:
+		return nil
+	}
+}
+
+// address is the server's, started when it is not running yet.
+func address(t testing.TB) string {
+	t.Helper()
+	cluster.once.Do(func() {
+		if cluster.address = os.Getenv(AddressVariable); cluster.address == "" {
+			if cluster.server, cluster.err = devpg.Start(context.Background(), devpg.Options{}); cluster.err != nil {
+				return
+			}
+			cluster.address = cluster.server.URL("postgres")
+		}
+		cluster.err = build(context.Background())
+	})
+	require.NoError(t, cluster.err)
+	return cluster.address
+}
+
+// build makes the template: migrated, with products and partners. It belongs to
+// this process alone, so that nobody else's older one is ever cloned.
+func build(ctx context.Context) error {
+	name := "parapet_template_" + cluster.run
+	if err := devpg.CreateDatabase(ctx, cluster.address, name); err != nil {
+		return fmt.Errorf("create template: %w", err)
+	}
+	url, err := devpg.WithDatabase(cluster.address, name)
+	if err != nil {
+		return err
+	}
+	if err := seed(ctx, url); err != nil {
+		return fmt.Errorf("build template: %w", err)
+	}
+	if err := devpg.SealTemplate(ctx, cluster.address, name); err != nil {
+		return fmt.Errorf("seal template: %w", err)
+	}
+	cluster.template = name
+	return nil
+}
+
+func seed(ctx context.Context, url string) error {
+	db, err := model.Open(ctx, url, 4)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	if _, err := migrations.Apply(ctx, db.Pool); err != nil {
+		return err
+	}
+	if _, err := db.Pool.Exec(ctx, jobsTable); err != nil {
+		return err
+	}
+	service, err := model.New(model.Config{DB: db.Bun, Queue: Queue{}, Keys: keys()})
+	if err != nil {
+		return err
+	}
+	for _, partner := range []string{"acme", "globex"} {
+		if err := service.RegisterPartner(ctx, model.System(), partner, partner); err != nil {
+			return err
+		}
+	}
+	return service.PublishShipped(ctx)
+}
+
+// URL is the address of an empty database that goes away with the test.
+func URL(t testing.TB) string {
+	t.Helper()
+	server, name := address(t), next()
+	require.NoError(t, devpg.CreateDatabase(t.Context(), server, name))
+	return ours(t, server, name)
+}
+
+// Database is a connected, migrated and seeded database that goes away with the
+// test: its address for another process, and a pool of at most size connections.
+func Database(t testing.TB, size int32) (*model.Database, string) {
+	t.Helper()
+	server, name := address(t), next()
+	require.NoError(t, devpg.CloneDatabase(t.Context(), server, name, cluster.template))
+	url := ours(t, server, name)
+	db, err := model.Open(t.Context(), url, size)
+	require.NoError(t, err)
+	t.Cleanup(db.Close)
+	return db, url
+}
+
+func next() string { return fmt.Sprintf("parapet_%s_%d", cluster.run, cluster.ordinal.Add(1)) }
+
+func ours(t testing.TB, server, name string) string {
+	t.Helper()
+	t.Cleanup(func() { require.NoError(t, devpg.DropDatabase(context.Background(), server, name)) })
+	url, err := devpg.WithDatabase(server, name)
+	require.NoError(t, err)
+	return url
+}

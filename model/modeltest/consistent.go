@@ -1,0 +1,171 @@
+package modeltest
+
+import (
+	"github.com/go-json-experiment/json"
+	"github.com/stretchr/testify/require"
+	"go.jetify.com/typeid"
+
+	"parapet/model"
+)
+
+// Consistent checks what must be true of a database after any story: every
+// change of state is an arrow of the life cycle and has exactly one event, every
+// event about a claim has exactly one sentence in its timeline, the versions of a
+// record's events grow by one up to the record's own, and what is left of a limit
+// is the limit less what was approved. New runs it when a test ends.
+func (b *Bundle) Consistent() {
+	b.t.Helper()
+	stories := b.stories()
+	follow(b, stories, kind[model.QuoteStatus]{"quotes", "quote", "quo", model.QuotePriced, model.EventQuoteCreated, model.QuoteArrows})
+	follow(b, stories, kind[model.PolicyStatus]{"policies", "policy", "pol", model.PolicyActive, model.EventPolicyActivated, model.PolicyArrows})
+	follow(b, stories, kind[model.ClaimStatus]{"claims", "claim", "clm", model.ClaimOpened, model.EventClaimOpened, model.ClaimArrows})
+	follow(b, stories, kind[model.PayoutStatus]{"payouts", "payout", "pay", model.PayoutPending, model.EventPayoutCreated, model.PayoutArrows})
+	follow(b, stories, kind[model.PayoutMethodStatus]{"payout_methods", "payout_method", "pmt", model.MethodPending, model.EventPayoutMethodRecorded, model.PayoutMethodArrows})
+	for _, rule := range rules {
+		b.none(rule.broken, rule.says)
+	}
+}
+
+// rules are queries that find what must not be.
+var rules = []struct{ says, broken string }{
+	{
+		"every event waits in the outbox or has a number, once",
+		`select id from events e where (select count(*) from event_outbox o where o.event_id = e.id and o.partner = e.partner)
+			+ (select count(*) from event_numbers n where n.event_id = e.id and n.partner = e.partner) <> 1`,
+	},
+	{
+		"a timeline counts 1, 2, 3 without gaps up to the claim's own count",
+		`select c.id from claims c left join timeline_entries t on t.claim_id = c.id and t.partner = c.partner group by c.id, c.partner, c.timeline_sequence
+			having c.timeline_sequence <> count(t.*) or count(t.*) <> coalesce(max(t.sequence), 0) or coalesce(min(t.sequence), 1) <> 1`,
+	},
+	{
+		"every event about a claim has one sentence in the claim's timeline",
+		`select e.id from events e left join payouts po on po.id = e.subject_id left join payout_methods pm on pm.id = e.subject_id
+			left join attachments a on a.id = e.subject_id left join messages m on m.id = e.subject_id left join claims c on c.id = e.subject_id
+			where coalesce(c.id, po.claim_id, pm.claim_id, a.claim_id, m.claim_id) is not null and (select count(*) from timeline_entries t
+				where t.event_id = e.id and t.partner = e.partner and t.kind = e.type
+				and t.claim_id = coalesce(c.id, po.claim_id, pm.claim_id, a.claim_id, m.claim_id)) <> 1`,
+	},
+	{
+		"every sentence but trigger.observed has an event",
+		`select t.event_id from timeline_entries t where t.kind <> 'trigger.observed' and not exists (select from events e where e.id = t.event_id and e.partner = t.partner)`,
+	},
+	{
+		"a timeline never runs backward",
+		`select t.id from timeline_entries t join timeline_entries n on n.claim_id = t.claim_id and n.partner = t.partner and n.sequence = t.sequence + 1 where n.at < t.at`,
+	},
+	{
+		"what is left of a limit is the limit less what was approved",
+		`select p.id from policies p where p.limit_amount - p.limit_remaining <> (select coalesce(sum(amount), 0) from claims c
+			where c.policy_id = p.id and c.partner = p.partner and c.status in ('approved', 'closed'))`,
+	},
+	{
+		"what is on its way for a claim is what was approved",
+		`select c.id from claims c where c.status in ('approved', 'closed') and c.amount <> (select coalesce(sum(amount), 0) from payouts po
+			where po.claim_id = c.id and po.partner = c.partner and po.status not in ('returned', 'cancelled'))`,
+	},
+	{
+		"nothing is sent twice under different keys unless the first was refused",
+		`select a.payout_id from payout_attempts a join payout_attempts b on b.payout_id = a.payout_id and b.number > a.number and b.key <> a.key
+			where not exists (select from payout_attempts r where r.payout_id = a.payout_id and r.key = a.key and r.outcome = 'refused')`,
+	},
+}
+
+func (b *Bundle) none(query, says string) {
+	b.t.Helper()
+	var broken []string
+	require.NoError(b.t, b.DB.Bun.NewRaw(query).Scan(b.ctx, &broken))
+	require.Empty(b.t, broken, says)
+}
+
+// told is one event as a partner reads it.
+type told struct {
+	Type    string
+	Version int64
+	Object  struct {
+		ID      string `json:"id"`
+		Object  string `json:"object"`
+		Status  string `json:"status"`
+		Version int64  `json:"version"`
+	} `json:"object"`
+}
+
+// stories are the events of each record, in the order they were written.
+func (b *Bundle) stories() map[string][]told {
+	b.t.Helper()
+	rows, err := b.DB.Pool.Query(b.ctx, `select e.subject_id::text, e.type, e.subject_version, e.data from events e
+		left join event_outbox o on o.event_id = e.id left join event_numbers n on n.event_id = e.id order by n.sequence, o.ordinal`)
+	require.NoError(b.t, err)
+	defer rows.Close()
+	stories := make(map[string][]told)
+	for rows.Next() {
+		var id string
+		var event told
+		var data []byte
+		require.NoError(b.t, rows.Scan(&id, &event.Type, &event.Version, &data))
+		require.NoError(b.t, json.Unmarshal(data, &event))
+		require.Equal(b.t, event.Version, event.Object.Version, "%s of %s", event.Type, id)
+		stories[id] = append(stories[id], event)
+	}
+	require.NoError(b.t, rows.Err())
+	return stories
+}
+
+// kind is a kind of record with its life cycle.
+type kind[S ~string] struct {
+	table, object, prefix string
+	begins                S
+	born                  model.EventType
+	arrows                []model.Arrow[S]
+}
+
+// follow walks the story of every record of a kind.
+func follow[S ~string](b *Bundle, stories map[string][]told, k kind[S]) {
+	b.t.Helper()
+	var rows []struct {
+		ID      string
+		Status  S
+		Version int64
+	}
+	require.NoError(b.t, b.DB.Bun.NewRaw("select id::text, status, version from "+k.table).Scan(b.ctx, &rows))
+	for _, row := range rows {
+		story := stories[row.ID]
+		require.NotEmpty(b.t, story, "a %s without events", k.object)
+		k.walk(b, row.ID, story)
+		last := story[len(story)-1]
+		require.Equal(b.t, string(row.Status), last.Object.Status, "the last event of a %s tells its status", k.object)
+		require.Equal(b.t, row.Version, last.Version, "the last event of a %s tells its version", k.object)
+	}
+}
+
+func (k kind[S]) walk(b *Bundle, id string, story []told) {
+	b.t.Helper()
+	public, err := typeid.FromUUIDWithPrefix(k.prefix, id)
+	require.NoError(b.t, err)
+	require.Equal(b.t, string(k.born), story[0].Type)
+	require.Equal(b.t, string(k.begins), story[0].Object.Status)
+	for i, event := range story {
+		require.Equal(b.t, public.String(), event.Object.ID)
+		require.Equal(b.t, k.object, event.Object.Object)
+		require.Equal(b.t, int64(i+1), event.Version, "versions of a %s grow by one: %s", k.object, event.Type)
+		if i > 0 {
+			k.step(b, story[i-1].Object.Status, event)
+		}
+	}
+}
+
+// step is a move along an arrow with the arrow's event, or an update in place.
+func (k kind[S]) step(b *Bundle, from string, event told) {
+	b.t.Helper()
+	if from == event.Object.Status {
+		require.Equal(b.t, k.object+".updated", event.Type)
+		return
+	}
+	for _, arrow := range k.arrows {
+		if string(arrow.From) == from && string(arrow.To) == event.Object.Status {
+			require.Equal(b.t, string(arrow.Event), event.Type)
+			return
+		}
+	}
+	require.Fail(b.t, "no such arrow", "%s: %s to %s", k.object, from, event.Object.Status)
+}

@@ -1,0 +1,86 @@
+package modeltest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/uptrace/bun"
+
+	"parapet/model"
+)
+
+// jobsTable keeps what the domain asked for, so that a job exists if and only if
+// its cause was committed, as in production.
+const jobsTable = `create table modeltest_jobs (
+	ordinal bigint generated always as identity primary key,
+	kind text not null,
+	args json not null,
+	done boolean not null default false)`
+
+// Queue is model.Queue on a table of the test's database.
+type Queue struct{}
+
+// Insert implements model.Queue. It refuses outside a transaction.
+func (Queue) Insert(ctx context.Context, conn bun.Conn, jobs []model.Job) error {
+	var inside bool
+	if err := conn.QueryRowContext(ctx, "select pg_current_xact_id_if_assigned() is not null").Scan(&inside); err != nil || !inside {
+		return errors.Join(errors.New("modeltest: a job was asked for outside a transaction"), err)
+	}
+	for _, job := range jobs {
+		args, err := json.Marshal(job)
+		if err != nil {
+			return err
+		}
+		_, err = conn.ExecContext(ctx, "insert into modeltest_jobs (kind, args) values (?, ?)", job.Kind(), string(args))
+		if err != nil {
+			return fmt.Errorf("record job: %w", err)
+		}
+	}
+	return nil
+}
+
+// after is the first open job behind an ordinal, nil when there is none.
+func (Queue) after(ctx context.Context, pool *pgxpool.Pool, ordinal int64) (int64, model.Job, error) {
+	var kind string
+	var args []byte
+	err := pool.QueryRow(ctx, "select ordinal, kind, args::text from modeltest_jobs where not done and ordinal > $1 order by ordinal limit 1", ordinal).
+		Scan(&ordinal, &kind, &args)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return 0, nil, nil
+	}
+	if err != nil {
+		return 0, nil, err
+	}
+	job, err := parse(kind, args)
+	return ordinal, job, err
+}
+
+func (Queue) finish(ctx context.Context, pool *pgxpool.Pool, ordinal int64) error {
+	_, err := pool.Exec(ctx, "update modeltest_jobs set done = true where ordinal = $1", ordinal)
+	return err
+}
+
+func parse(kind string, args []byte) (model.Job, error) {
+	switch kind {
+	case model.EvaluateOccurrences{}.Kind():
+		return as[model.EvaluateOccurrences](args)
+	case model.EvaluateStations{}.Kind():
+		return as[model.EvaluateStations](args)
+	case model.VerifyPayoutMethod{}.Kind():
+		return as[model.VerifyPayoutMethod](args)
+	case model.ReleasePayout{}.Kind():
+		return as[model.ReleasePayout](args)
+	default:
+		return nil, fmt.Errorf("modeltest cannot work jobs of kind %q yet", kind)
+	}
+}
+
+func as[J model.Job](args []byte) (model.Job, error) {
+	var job J
+	err := json.Unmarshal(args, &job)
+	return job, err
+}

@@ -1,0 +1,159 @@
+package modeltest
+
+import (
+	"maps"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/stretchr/testify/require"
+
+	"parapet/model"
+	"parapet/model/account"
+	"parapet/model/hazard"
+	"parapet/model/trigger"
+	"parapet/model/wire"
+)
+
+// Context is a quote's context; the partner is filled in.
+type Context map[string]any
+
+// Ask is the request for a quote of the acting partner.
+func (b *Bundle) Ask(product string, context Context) model.QuoteRequest {
+	b.t.Helper()
+	full := maps.Clone(context)
+	if full == nil {
+		full = Context{}
+	}
+	if _, named := full["partner"]; !named {
+		full["partner"] = b.who.Partner
+	}
+	text, err := json.Marshal(full, json.Deterministic(true))
+	require.NoError(b.t, err)
+	return model.QuoteRequest{Product: product, Context: text}
+}
+
+// Quote prices cover.
+func (b *Bundle) Quote(product string, context Context) *wire.Quote {
+	b.t.Helper()
+	quote, err := b.Service.CreateQuote(b.ctx, b.who, b.Ask(product, context))
+	require.NoError(b.t, err)
+	return quote
+}
+
+// Bind makes a quote binding.
+func (b *Bundle) Bind(quote *wire.Quote) *wire.Policy {
+	b.t.Helper()
+	policy, err := b.Service.BindPolicy(b.ctx, b.who, model.BindRequest{QuoteID: quote.ID})
+	require.NoError(b.t, err)
+	return policy
+}
+
+// Cover quotes and binds.
+func (b *Bundle) Cover(product string, context Context) *wire.Policy {
+	b.t.Helper()
+	return b.Bind(b.Quote(product, context))
+}
+
+// Observe records what a source measured; none may be rejected.
+func (b *Bundle) Observe(in ...wire.ObservationInput) []wire.ObservationResult {
+	b.t.Helper()
+	results, err := b.Service.RecordObservations(b.ctx, b.Source, in, false)
+	require.NoError(b.t, err)
+	for _, result := range results {
+		require.NotEqual(b.t, model.ResultRejected, result.Result, "%+v", result.Errors)
+	}
+	return results
+}
+
+// Quake is a final report of usgs, at the instant given.
+func Quake(id string, at time.Time, where hazard.Point, magnitude string) wire.ObservationInput {
+	return wire.ObservationInput{
+		Source: "usgs", SourceEventID: id, Kind: hazard.Earthquake, OccurredAt: at, Stage: trigger.Final, Location: &where,
+		Measures: map[string]wire.Measure{"magnitude": {Value: magnitude, Unit: "mw"}, "depth": {Value: "10", Unit: "km"}},
+	}
+}
+
+// Fix is a final position of a storm as nhc reports it.
+func Fix(storm string, at time.Time, where hazard.Point, wind string) wire.ObservationInput {
+	return wire.ObservationInput{
+		Source: "nhc", SourceEventID: storm, Kind: hazard.StormFix, OccurredAt: at, Stage: trigger.Final, Location: &where,
+		Measures: map[string]wire.Measure{"wind": {Value: wind, Unit: "kn"}},
+	}
+}
+
+// StationDay is a final day of rain at a station as ghcn reports it.
+func StationDay(station string, day time.Time, rain string) wire.ObservationInput {
+	return wire.ObservationInput{
+		Source: "ghcn", SourceEventID: station + "/" + day.Format(time.DateOnly), Kind: hazard.StationDay, OccurredAt: day,
+		Stage: trigger.Final, Station: station, Measures: map[string]wire.Measure{"precipitation": {Value: rain, Unit: "mm"}},
+	}
+}
+
+// Policy reads a policy again.
+func (b *Bundle) Policy(id string) *wire.Policy {
+	b.t.Helper()
+	policy, err := b.Service.GetPolicy(b.ctx, b.who, id)
+	require.NoError(b.t, err)
+	return policy
+}
+
+// Claims are a policy's claims, oldest first.
+func (b *Bundle) Claims(policy *wire.Policy) []*wire.Claim {
+	b.t.Helper()
+	var claims []*wire.Claim
+	for _, brief := range b.Policy(policy.ID).Claims {
+		claims = append(claims, b.Claim(brief.ID))
+	}
+	return claims
+}
+
+// OnlyClaim is the one claim of a policy.
+func (b *Bundle) OnlyClaim(policy *wire.Policy) *wire.Claim {
+	b.t.Helper()
+	claims := b.Claims(policy)
+	require.Len(b.t, claims, 1)
+	return claims[0]
+}
+
+// Claim reads a claim again.
+func (b *Bundle) Claim(id string) *wire.Claim {
+	b.t.Helper()
+	claim, err := b.Service.GetClaim(b.ctx, b.who, id)
+	require.NoError(b.t, err)
+	return claim
+}
+
+// Timeline is a claim's whole story.
+func (b *Bundle) Timeline(claim string) []wire.TimelineEntry {
+	b.t.Helper()
+	list, err := b.Service.GetTimeline(b.ctx, b.who, claim, model.PageRequest{Limit: model.MaxPageSize})
+	require.NoError(b.t, err)
+	require.False(b.t, list.HasMore)
+	return list.Data
+}
+
+// Told are the kinds of a claim's story, in order.
+func (b *Bundle) Told(claim string) []string {
+	b.t.Helper()
+	var kinds []string
+	for _, entry := range b.Timeline(claim) {
+		kinds = append(kinds, entry.Kind)
+	}
+	return kinds
+}
+
+// IBAN is the request to pay a claim to a German account in dollars.
+func IBAN(claim string) model.PayoutMethodRequest {
+	return model.PayoutMethodRequest{
+		ClaimID: claim, Currency: "USD", Beneficiary: account.Beneficiary{Name: "Lin Mei-hua", Country: "TW"},
+		Number: account.Number{Type: account.TypeIBAN, IBAN: &account.IBAN{IBAN: "DE89370400440532013000"}},
+	}
+}
+
+// Record records a payout method.
+func (b *Bundle) Record(in model.PayoutMethodRequest) *wire.PayoutMethod {
+	b.t.Helper()
+	method, err := b.Service.RecordPayoutMethod(b.ctx, b.who, in)
+	require.NoError(b.t, err)
+	return method
+}

@@ -1,0 +1,119 @@
+package modeltest
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/model"
+)
+
+// RailName is the rail that payouts show.
+const RailName = "scripted"
+
+// Rail answers as a test tells it to. The zero value takes every account and
+// every payout.
+type Rail struct {
+	Verify func(*model.Payee) (verified bool, code string)
+	Answer func(*model.Release) model.RailAnswer
+	Orders []model.Release // every call, in order
+}
+
+func (r *Rail) verify(payee *model.Payee) (bool, string) {
+	if r.Verify == nil {
+		return true, "account_found"
+	}
+	return r.Verify(payee)
+}
+
+func (r *Rail) send(order *model.Release) model.RailAnswer {
+	r.Orders = append(r.Orders, *order)
+	if r.Answer == nil {
+		return Accepted
+	}
+	return r.Answer(order)
+}
+
+// What a rail may say.
+var (
+	Accepted   = model.RailAnswer{Outcome: model.OutcomeAccepted, Code: "accepted", Reference: "ref-1"}
+	Refused    = model.RailAnswer{Outcome: model.OutcomeRefused, Code: "account_rejected"}
+	Unknown    = model.RailAnswer{Outcome: model.OutcomeUnknown, Code: "answer_lost"}
+	Mismatched = model.RailAnswer{Outcome: model.OutcomeMismatch, Code: "accepted", Reference: "ref-2"}
+)
+
+// Work runs what the domain asked for, in order, until nothing is left. What
+// has to wait stays for the next Work; see After.
+func (b *Bundle) Work() {
+	b.t.Helper()
+	for at := int64(0); ; {
+		ordinal, job, err := Queue{}.after(b.ctx, b.DB.Pool, at)
+		require.NoError(b.t, err)
+		if job == nil {
+			return
+		}
+		at = ordinal
+		if b.run(job) {
+			require.NoError(b.t, Queue{}.finish(b.ctx, b.DB.Pool, ordinal))
+		}
+	}
+}
+
+// run works one job; false when its time has not come.
+func (b *Bundle) run(job model.Job) bool {
+	b.t.Helper()
+	switch job := job.(type) {
+	case model.EvaluateOccurrences:
+		b.patiently(func() error { return b.Service.Evaluate(b.ctx, job) })
+	case model.EvaluateStations:
+		b.patiently(func() error { return b.Service.EvaluateRain(b.ctx, job) })
+	case model.VerifyPayoutMethod:
+		b.verify(job)
+	case model.ReleasePayout:
+		return b.release(job)
+	}
+	return true
+}
+
+// patiently repeats a second pass until the transactions of the first ended:
+// they may be another test's, on the same server.
+func (b *Bundle) patiently(pass func() error) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, 20*time.Second)
+	defer cancel()
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	err := pass()
+	for ; errors.Is(err, model.ErrNotYet) && ctx.Err() == nil; err = pass() {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+		}
+	}
+	require.NoError(b.t, err)
+}
+
+func (b *Bundle) verify(job model.VerifyPayoutMethod) {
+	b.t.Helper()
+	payee, err := b.Service.PayeeOf(b.ctx, job.Partner, job.ID)
+	require.NoError(b.t, err)
+	if payee == nil {
+		return
+	}
+	verified, code := b.Rail.verify(payee)
+	require.NoError(b.t, b.Service.RecordVerification(b.ctx, job.Partner, job.ID, RailName, code, verified))
+}
+
+func (b *Bundle) release(job model.ReleasePayout) bool {
+	b.t.Helper()
+	order, wait, err := b.Service.BeginRelease(b.ctx, RailName, job.Partner, job.ID)
+	require.NoError(b.t, err)
+	if wait > 0 || order == nil {
+		return wait == 0
+	}
+	again, err := b.Service.EndRelease(b.ctx, RailName, order, b.Rail.send(order))
+	require.NoError(b.t, err)
+	return again == 0
+}
