@@ -71,7 +71,7 @@ var errNotOurs = errors.New("jobs: the transaction belongs to the domain")
 // River's statements are constant, so they profit from being prepared.
 func prepared(args []any) []any { return append([]any{pgx.QueryExecModeCacheStatement}, args...) }
 
-func (j joined) Begin(ctx context.Context) (pgx.Tx, error) { return nil, errNotOurs }
+func (j joined) Begin(context.Context) (pgx.Tx, error) { return nil, errNotOurs }
 func (j joined) Commit(context.Context) error              { return errNotOurs }
 func (j joined) Rollback(context.Context) error            { return errNotOurs }
 func (j joined) LargeObjects() pgx.LargeObjects            { return pgx.LargeObjects{} }
