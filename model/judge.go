@@ -114,6 +114,7 @@ func (j *judging) open(p *policyRow, d trigger.Determination) error {
 
 // observed is the first sentence: what happened, before anything was claimed.
 func (j *judging) observed(p *policyRow, row *claimRow, d trigger.Determination) error {
+	defer j.as(Actor{Kind: ActorSource, Name: j.occurrence.Source})()
 	return j.tell(row, timelineObserved, nil, observedSentence(p, j.facts, d), map[string]any{
 		"occurrence": j.occurrence.brief(d.OccurredAt), "stage": j.facts.Stage, "source_version": j.facts.SourceVersion,
 		"index": publicDetermination(p, j.facts, d).Index, "distance_km": d.DistanceKM,
@@ -150,8 +151,10 @@ func (j *judging) settled(p *policyRow) bool {
 	return j.facts.Stage == trigger.Final || p.Cover.Trigger.DecidesOn == trigger.Preliminary
 }
 
-// decide applies the private rules and moves claim, policy and payout.
+// decide applies the private rules and moves claim, policy and payout. Whoever
+// asked, it is Parapet that decides.
 func (j *judging) decide(p *policyRow, row *claimRow, det *determinationRow, d trigger.Determination) error {
+	defer j.as(System())()
 	decision := adjudicate.Decide(adjudicate.Facts{
 		Met: d.Met && d.Amount > 0, Reason: string(d.Reason), Owed: d.Amount, Remaining: p.LimitRemaining,
 		Settled: j.settled(p), Duplicate: j.duplicate(p, row, d.OccurredAt),

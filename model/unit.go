@@ -134,6 +134,13 @@ func oneRow(res sql.Result, err error) error {
 	return nil
 }
 
+// as lets somebody else act until the returned function is called.
+func (u *unit) as(actor Actor) (restore func()) {
+	was := u.actor
+	u.actor = actor
+	return func() { u.actor = was }
+}
+
 // enqueue asks for work that starts only if the transaction commits.
 func (u *unit) enqueue(job Job) { u.jobs = append(u.jobs, job) }
 
