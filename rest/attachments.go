@@ -1,0 +1,68 @@
+package rest
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+
+	"parapet/model"
+	"parapet/model/wire"
+)
+
+type attachmentRequest struct {
+	FileName      string  `json:"file_name" minLength:"1" maxLength:"255" doc:"A plain file name, without folders." example:"damage.pdf"`
+	ContentType   string  `json:"content_type" enum:"application/pdf,image/png,image/jpeg,image/webp,image/heic,text/csv,application/json,application/geo+json,text/plain" doc:"Must agree with what the bytes look like."`
+	ContentBase64 []byte  `json:"content_base64" doc:"At most 10 MiB before encoding."`
+	Purpose       *string `json:"purpose,omitzero" maxLength:"100"`
+	Description   *string `json:"description,omitzero" maxLength:"1000"`
+	SHA256        *string `json:"sha256,omitzero" doc:"Of the bytes, hexadecimal; checked when given."`
+}
+
+func (d *door) addAttachment(ctx context.Context, c *call, in attachmentRequest) (*wire.Attachment, error) {
+	return d.Service.AddAttachment(ctx, c.actor, c.path("claim_id"), model.AttachmentRequest{
+		FileName: in.FileName, ContentType: in.ContentType, Content: in.ContentBase64,
+		Purpose: in.Purpose, Description: in.Description, SHA256: in.SHA256,
+	})
+}
+
+func (d *door) getAttachments(ctx context.Context, c *call, page model.PageRequest) (*wire.List[wire.Attachment], error) {
+	return d.Service.GetAttachments(ctx, c.actor, c.path("claim_id"), page)
+}
+
+func (d *door) downloadAttachment(ctx context.Context, c *call) error {
+	attachment, content, err := d.Service.OpenAttachment(ctx, c.actor, c.path("claim_id"), c.path("attachment_id"))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = content.Close() }()
+	return c.sendFile(attachment, content)
+}
+
+// sendFile streams somebody's document so that no browser ever runs it: it is
+// saved under its name, its type is not guessed, and a page made of it may do
+// nothing.
+func (c *call) sendFile(a *wire.Attachment, content io.Reader) error {
+	header := c.Header()
+	tag := `"` + a.SHA256 + `"`
+	header.Set("ETag", tag)
+	if known(c.request.Header.Values("If-None-Match"), tag) {
+		c.WriteHeader(http.StatusNotModified)
+		return nil
+	}
+	header.Set("Content-Type", a.ContentType)
+	header.Set("Content-Length", strconv.FormatInt(a.Size, 10))
+	header.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": a.FileName}))
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("Content-Security-Policy", "default-src 'none'; sandbox")
+	c.WriteHeader(http.StatusOK)
+	if c.request.Method == http.MethodHead {
+		return nil
+	}
+	if _, err := io.Copy(c, content); err != nil {
+		return fmt.Errorf("send attachment %s: %w", a.ID, err)
+	}
+	return nil
+}

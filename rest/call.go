@@ -1,0 +1,133 @@
+package rest
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"parapet/model"
+)
+
+// call is one request and its answer. It is the ResponseWriter of its request,
+// so that whoever answers, the log knows what was said.
+type call struct {
+	http.ResponseWriter
+
+	request  *http.Request // with the short base address; path values are set
+	instance string        // the path as it was called
+	base     string        // the base address as it was called
+	id       string        // X-Request-Id
+	route    *route        // nil until one was found
+	actor    model.Actor   // who asks; zero until authenticated
+	status   int           // 0 until the answer has begun
+	cause    error         // why it failed, for the log
+}
+
+func newCall(w http.ResponseWriter, r *http.Request) *call {
+	c := &call{ResponseWriter: w, request: r, instance: r.URL.EscapedPath(), id: requestID(r)}
+	c.Header().Set("X-Request-Id", c.id)
+	return c
+}
+
+const maxRequestID = 128
+
+// requestID is the caller's, when it can be logged safely, or a new one.
+func requestID(r *http.Request) string {
+	given := r.Header.Values("X-Request-Id")
+	if len(given) == 1 && len(given[0]) <= maxRequestID && visible(given[0]) {
+		return given[0]
+	}
+	return uuid.Must(uuid.NewV7()).String()
+}
+
+// visible tells whether s is one or more visible ASCII characters.
+func visible(s string) bool {
+	return s != "" && strings.IndexFunc(s, func(r rune) bool { return r < '!' || r > '~' }) < 0
+}
+
+// WriteHeader remembers the status.
+func (c *call) WriteHeader(status int) {
+	if c.status == 0 {
+		c.status = status
+	}
+	c.ResponseWriter.WriteHeader(status)
+}
+
+// Write begins the answer when nothing did.
+func (c *call) Write(p []byte) (int, error) {
+	if c.status == 0 {
+		c.status = http.StatusOK
+	}
+	return c.ResponseWriter.Write(p)
+}
+
+// Unwrap lets http.ResponseController through.
+func (c *call) Unwrap() http.ResponseWriter { return c.ResponseWriter }
+
+// path is the value of a path parameter.
+func (c *call) path(name string) string { return c.request.PathValue(name) }
+
+// ServeHTTP answers one request within answerTimeout, whatever happens, and
+// writes its line of log.
+func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), answerTimeout)
+	defer cancel()
+	c := newCall(w, r)
+	done := d.clock()
+	defer func() {
+		panicked := recover()
+		if panicked != nil {
+			d.survive(ctx, c, panicked)
+		}
+		d.log(ctx, c, done())
+		if c.aborted() {
+			panic(http.ErrAbortHandler) // cut the connection: half an answer must not look whole
+		}
+	}()
+	d.dispatch(c, r.WithContext(ctx))
+}
+
+// survive answers a panic with an id and nothing else.
+func (d *door) survive(ctx context.Context, c *call, panicked any) {
+	d.refuse(ctx, c, fmt.Errorf("panic: %v\n%s", panicked, debug.Stack()))
+}
+
+// clock begins to measure; what it returns ends it.
+func (d *door) clock() func() slog.Attr {
+	if d.Now == nil {
+		return func() slog.Attr { return slog.Attr{} }
+	}
+	began := d.Now()
+	return func() slog.Attr { return slog.Duration("duration", d.Now().Sub(began)) }
+}
+
+// log writes the request's one line: who, what and how it ended, never what was
+// said.
+func (d *door) log(ctx context.Context, c *call, took slog.Attr) {
+	level, attributes := slog.LevelInfo, []slog.Attr{
+		slog.String("method", c.request.Method),
+		slog.String("route", c.pattern()),
+		slog.Int("status", c.status),
+		took,
+		slog.String("request_id", c.id),
+		slog.String("partner", c.actor.Partner),
+		slog.String("client", c.actor.Client),
+	}
+	if c.cause != nil {
+		level, attributes = slog.LevelError, append(attributes, slog.Any("error", c.cause))
+	}
+	d.Log.LogAttrs(context.WithoutCancel(ctx), level, "request", attributes...)
+}
+
+// pattern is the route's template: ids would make every line its own kind.
+func (c *call) pattern() string {
+	if c.route == nil {
+		return "none"
+	}
+	return c.route.path
+}

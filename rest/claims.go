@@ -1,0 +1,61 @@
+package rest
+
+import (
+	"context"
+	"time"
+
+	"parapet/model"
+	"parapet/model/wire"
+)
+
+type claimRequest struct {
+	PolicyID        string             `json:"policy_id" doc:"The policy that is asked to pay."`
+	Origin          model.Origin       `json:"origin,omitzero" enum:"trigger,approval" doc:"Follows from the rest when left out."`
+	ObservationID   *string            `json:"observation_id,omitzero" doc:"What happened, as an observation that is known here."`
+	SourceEvent     *sourceEventFields `json:"source_event,omitzero" doc:"What happened, as its source names it. Name this or observation_id, or neither for a claim that an operator decides."`
+	OccurredAt      *time.Time         `json:"occurred_at,omitzero" doc:"When it happened, for a claim that names nothing else."`
+	Description     *string            `json:"description,omitzero" maxLength:"10000"`
+	RequestedAmount *wire.Money        `json:"requested_amount,omitzero" doc:"Without an amount the operator decides it."`
+	References
+}
+
+type sourceEventFields struct {
+	Source string `json:"source" example:"usgs"`
+	ID     string `json:"id" doc:"The source's own id of the event; for rain <station>/<last day>." example:"us1000chhc"`
+}
+
+func (in *claimRequest) model() model.ClaimRequest {
+	request := model.ClaimRequest{
+		PolicyID: in.PolicyID, Origin: in.Origin, SourceEvent: (*model.SourceEvent)(in.SourceEvent), OccurredAt: in.OccurredAt,
+		Description: in.Description, RequestedAmount: in.RequestedAmount,
+		PartnerReference: in.PartnerReference, Metadata: in.Metadata,
+	}
+	if in.ObservationID != nil {
+		request.ObservationID = *in.ObservationID
+	}
+	return request
+}
+
+func (d *door) openClaim(ctx context.Context, c *call, in claimRequest) (*wire.Claim, bool, error) {
+	return d.Service.OpenClaim(ctx, c.actor, in.model())
+}
+
+func (d *door) getClaim(ctx context.Context, c *call) (*wire.Claim, error) {
+	return d.Service.GetClaim(ctx, c.actor, c.path("claim_id"))
+}
+
+func (d *door) getTimeline(ctx context.Context, c *call, page model.PageRequest) (*wire.List[wire.TimelineEntry], error) {
+	return d.Service.GetTimeline(ctx, c.actor, c.path("claim_id"), page)
+}
+
+type messageRequest struct {
+	Body string `json:"body" minLength:"1" maxLength:"10000" doc:"What you have to say."`
+}
+
+func (d *door) addMessage(ctx context.Context, c *call, in messageRequest) (*wire.Message, error) {
+	return d.Service.AddMessage(ctx, c.actor, c.path("claim_id"), in.Body)
+}
+
+func (d *door) getMessages(ctx context.Context, c *call, page model.PageRequest) (*wire.List[wire.Message], error) {
+	return d.Service.GetMessages(ctx, c.actor, c.path("claim_id"), page)
+}

@@ -1,0 +1,267 @@
+package rest
+
+import (
+	"encoding/base64"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"parapet/model"
+)
+
+// decoder fills a request from JSON and collects everything that is wrong with
+// it instead of stopping at the first. Its methods return syntax errors only,
+// after which nothing more can be said.
+type decoder struct {
+	*jsontext.Decoder
+
+	unknown []model.FieldError
+	wrong   []model.FieldError
+}
+
+// judgedAlone is an element whose errors are its own and do not refuse the
+// request; their pointers are relative to it.
+type judgedAlone interface {
+	judge(wrong []model.FieldError)
+}
+
+var (
+	timeType     = reflect.TypeFor[time.Time]()
+	freeformType = reflect.TypeFor[jsontext.Value]()
+	bytesType    = reflect.TypeFor[[]byte]()
+)
+
+// value reads the next value into v, whose type says what it must be.
+func (d *decoder) value(v reflect.Value) error {
+	if d.PeekKind() == 'n' {
+		return d.mistaken(v.Type(), "null", "It must not be null: ")
+	}
+	if v.Kind() == reflect.Pointer {
+		v.Set(reflect.New(v.Type().Elem()))
+		return d.value(v.Elem())
+	}
+	if d.PeekKind() != kindOf(v.Type()) {
+		return d.mistaken(v.Type(), "type", "")
+	}
+	switch {
+	case v.Type() == freeformType:
+		raw, err := d.ReadValue()
+		v.SetBytes(raw.Clone())
+		return err
+	case v.Type() == timeType, v.Type() == bytesType:
+		return d.text(v)
+	case v.Kind() == reflect.Struct:
+		return d.object(v)
+	case v.Kind() == reflect.Map:
+		return d.dictionary(v)
+	case v.Kind() == reflect.Slice:
+		return d.array(v)
+	default:
+		return d.scalar(v)
+	}
+}
+
+// kindOf is how JSON of a type begins.
+func kindOf(t reflect.Type) jsontext.Kind {
+	switch {
+	case t == timeType, t == bytesType, t.Kind() == reflect.String:
+		return '"'
+	case t == freeformType, t.Kind() == reflect.Struct, t.Kind() == reflect.Map:
+		return '{'
+	case t.Kind() == reflect.Slice:
+		return '['
+	default:
+		return '0'
+	}
+}
+
+// wanted says what is right for a type.
+func wanted(t reflect.Type) string {
+	switch {
+	case t.Kind() == reflect.Pointer:
+		return wanted(t.Elem())
+	case t == timeType:
+		return "an RFC 3339 time with its zone, such as 2018-02-06T15:50:42Z"
+	case t == bytesType:
+		return "the bytes in base64 (RFC 4648 section 4, padded)"
+	}
+	switch kindOf(t) {
+	case '"':
+		return "a string"
+	case '{':
+		return "an object"
+	case '[':
+		return "an array"
+	default:
+		if t.Kind() == reflect.Int64 {
+			return "a whole number of at most 64 bits"
+		}
+		return "a number"
+	}
+}
+
+// maxFieldErrors bounds the answer to a body made of mistakes.
+const maxFieldErrors = 100
+
+func (d *decoder) fault(pointer, code, detail string) {
+	if len(d.wrong) < maxFieldErrors {
+		d.wrong = append(d.wrong, model.FieldError{Pointer: shortened(pointer), Code: code, Detail: detail})
+	}
+}
+
+// mistaken passes over a value that cannot be one of type t.
+func (d *decoder) mistaken(t reflect.Type, code, prefix string) error {
+	if err := d.SkipValue(); err != nil {
+		return err
+	}
+	d.fault(string(d.StackPointer()), code, sentence(prefix, t))
+	return nil
+}
+
+func sentence(prefix string, t reflect.Type) string {
+	if prefix == "" {
+		return "Give " + wanted(t) + "."
+	}
+	return prefix + "give " + wanted(t) + "."
+}
+
+// text reads a string that stands for a time or for bytes.
+func (d *decoder) text(v reflect.Value) error {
+	token, err := d.ReadToken()
+	if err != nil {
+		return err
+	}
+	switch into := v.Addr().Interface().(type) {
+	case *time.Time:
+		err = into.UnmarshalText([]byte(token.String()))
+	case *[]byte:
+		*into, err = base64.StdEncoding.Strict().DecodeString(token.String())
+	}
+	if err != nil {
+		v.SetZero()
+		d.fault(string(d.StackPointer()), "format", sentence("", v.Type()))
+	}
+	return nil
+}
+
+func (d *decoder) scalar(v reflect.Value) error {
+	token, err := d.ReadToken()
+	if err != nil {
+		return err
+	}
+	text := token.String()
+	switch v.Kind() { //nolint:exhaustive // the kinds that requests have; a test decodes each of them
+	case reflect.String:
+		v.SetString(text)
+	case reflect.Int64:
+		var number int64
+		number, err = strconv.ParseInt(text, 10, 64)
+		v.SetInt(number)
+	case reflect.Float64:
+		var number float64
+		number, err = strconv.ParseFloat(text, 64)
+		v.SetFloat(number)
+	default:
+		panic("a request has a member of type " + v.Type().String())
+	}
+	if err != nil {
+		v.SetZero()
+		d.fault(string(d.StackPointer()), "type", sentence("", v.Type()))
+	}
+	return nil
+}
+
+func (d *decoder) object(v reflect.Value) error {
+	if _, err := d.ReadToken(); err != nil {
+		return err
+	}
+	at, before := string(d.StackPointer()), len(d.wrong)
+	shape := shapeOf(v.Type())
+	seen := make([]bool, len(shape.members))
+	for d.PeekKind() != '}' {
+		name, err := d.ReadToken()
+		if err != nil {
+			return err
+		}
+		member, known := shape.byName[name.String()]
+		if !known {
+			err = d.stranger(shape)
+		} else {
+			seen[member] = true
+			err = d.value(v.FieldByIndex(shape.members[member].index))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for i, member := range shape.members {
+		if member.required && !seen[i] {
+			d.fault(at+"/"+member.name, "required", sentence("It is missing: ", member.is))
+		}
+	}
+	if alone, ok := v.Addr().Interface().(judgedAlone); ok {
+		alone.judge(relative(at, d.wrong[before:]))
+		d.wrong = d.wrong[:before]
+	}
+	_, err := d.ReadToken()
+	return err
+}
+
+func relative(at string, wrong []model.FieldError) []model.FieldError {
+	var own []model.FieldError
+	for _, field := range wrong {
+		field.Pointer = strings.TrimPrefix(field.Pointer, at)
+		own = append(own, field)
+	}
+	return own
+}
+
+// stranger notes a member that does not exist, and passes over it.
+func (d *decoder) stranger(shape *shape) error {
+	pointer := shortened(string(d.StackPointer()))
+	if len(d.unknown) < maxFieldErrors {
+		d.unknown = append(d.unknown, model.FieldError{
+			Pointer: pointer, Code: string(model.CodeUnknownField), Detail: "It does not exist; there are " + shape.names + ".",
+		})
+	}
+	return d.SkipValue()
+}
+
+func (d *decoder) dictionary(v reflect.Value) error {
+	if _, err := d.ReadToken(); err != nil {
+		return err
+	}
+	v.Set(reflect.MakeMap(v.Type()))
+	for d.PeekKind() != '}' {
+		name, err := d.ReadToken()
+		if err != nil {
+			return err
+		}
+		key := reflect.ValueOf(name.String()).Convert(v.Type().Key())
+		element := reflect.New(v.Type().Elem()).Elem()
+		if err := d.value(element); err != nil {
+			return err
+		}
+		v.SetMapIndex(key, element)
+	}
+	_, err := d.ReadToken()
+	return err
+}
+
+func (d *decoder) array(v reflect.Value) error {
+	if _, err := d.ReadToken(); err != nil {
+		return err
+	}
+	v.Set(reflect.MakeSlice(v.Type(), 0, 0))
+	for d.PeekKind() != ']' {
+		v.Set(reflect.Append(v, reflect.Zero(v.Type().Elem())))
+		if err := d.value(v.Index(v.Len() - 1)); err != nil {
+			return err
+		}
+	}
+	_, err := d.ReadToken()
+	return err
+}

@@ -1,0 +1,202 @@
+package rest_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+	"github.com/stretchr/testify/require"
+
+	"parapet/model"
+	"parapet/rest"
+)
+
+// open makes a door without a database behind it: enough for everything that
+// is answered before the domain reads or writes.
+func open(t *testing.T, change func(*rest.Config)) http.Handler {
+	t.Helper()
+	config := rest.Config{Service: new(model.Service), Authenticate: named, Development: true}
+	if change != nil {
+		change(&config)
+	}
+	door, err := rest.New(config)
+	require.NoError(t, err)
+	return door
+}
+
+// named reads the actor from the token: "partner" may do everything, "nobody"
+// nothing, and what else is no token.
+func named(_ context.Context, bearer string) (model.Actor, error) {
+	actor := model.Actor{Kind: model.ActorPartner, Partner: "acme", Client: "acme-client", Name: "acme-client"}
+	switch bearer {
+	case "partner":
+		actor.Scopes = model.PartnerScopes()
+		return actor, nil
+	case "nobody":
+		return actor, nil
+	case "expired":
+		return model.Actor{}, model.Fail(model.CodeTokenExpired, "The access token has expired.")
+	default:
+		return model.Actor{}, model.Fail(model.CodeTokenInvalid, "The access token is not valid.")
+	}
+}
+
+// request is one call; headers are "Name: value".
+type request struct {
+	method, path, body string
+	headers            []string
+}
+
+func (r request) to(t *testing.T, door http.Handler) *http.Response {
+	t.Helper()
+	in := httptest.NewRequestWithContext(t.Context(), r.method, r.path, strings.NewReader(r.body))
+	in.Header.Set("Authorization", "Bearer partner")
+	in.Header.Set("Content-Type", "application/json")
+	for _, header := range r.headers {
+		name, value, _ := strings.Cut(header, ": ")
+		in.Header.Del(name)
+		if value != "" {
+			in.Header.Set(name, value)
+		}
+	}
+	recorder := httptest.NewRecorder()
+	door.ServeHTTP(recorder, in)
+	return recorder.Result()
+}
+
+// problem is what an error looks like from outside.
+type problem struct {
+	Type, Title, Detail, Instance, Code string
+	Status                              int
+	RequestID                           string `json:"request_id"`
+	Errors                              []struct{ Pointer, Code, Detail string }
+}
+
+func refused(t *testing.T, response *http.Response) problem {
+	t.Helper()
+	require.Equal(t, "application/problem+json", response.Header.Get("Content-Type"))
+	var p problem
+	require.NoError(t, json.Unmarshal(text(t, response), &p, json.MatchCaseInsensitiveNames(true)))
+	require.Equal(t, response.StatusCode, p.Status)
+	require.Equal(t, response.Header.Get("X-Request-Id"), p.RequestID)
+	require.Equal(t, "urn:parapet:problem:"+p.Code, p.Type)
+	require.NotEmpty(t, p.Title)
+	require.NotEmpty(t, p.Detail)
+	return p
+}
+
+func text(t *testing.T, response *http.Response) []byte {
+	t.Helper()
+	defer func() { require.NoError(t, response.Body.Close()) }()
+	body, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	return body
+}
+
+func TestRefusedBeforeTheDomain(t *testing.T) {
+	t.Parallel()
+	door := open(t, nil)
+	quote := `{"product":"quake-circle","context":{}}`
+	for name, c := range map[string]struct {
+		request
+		status int
+		code   model.Code
+		header string // "Name: value" of the answer
+	}{
+		"no token":          {request{"GET", "/v1/quotes/x", "", []string{"Authorization: "}}, 401, model.CodeTokenMissing, `Www-Authenticate: Bearer realm="parapet"`},
+		"token before body": {request{"POST", "/v1/quotes", "{", []string{"Authorization: Bearer other"}}, 401, model.CodeTokenInvalid, `Www-Authenticate: Bearer error="invalid_token"`},
+		"expired":           {request{"GET", "/v1/quotes/x", "", []string{"Authorization: Bearer expired"}}, 401, model.CodeTokenExpired, `Www-Authenticate: Bearer error="invalid_token"`},
+		"scope":             {request{"POST", "/v1/quotes", quote, []string{"Authorization: Bearer nobody"}}, 403, model.CodeInsufficientScope, `Www-Authenticate: Bearer error="insufficient_scope", scope="quotes:write"`},
+		"unknown address":   {request{"GET", "/v1/nothing", "", []string{"Authorization: "}}, 404, model.CodeNotFound, ""},
+		"trailing slash":    {request{"GET", "/v1/quotes/x/", "", nil}, 404, model.CodeNotFound, ""},
+		"unclean":           {request{"GET", "/v1//quotes/x", "", nil}, 404, model.CodeNotFound, ""},
+		"climbing":          {request{"GET", "/v1/claims/%2e%2e/quotes", "", nil}, 404, model.CodeNotFound, ""},
+		"method":            {request{"DELETE", "/v1/quotes", "", []string{"Authorization: "}}, 405, model.CodeMethodNotAllowed, "Allow: POST"},
+		"method of reading": {request{"PUT", "/parametric/v1/quotes/x", "", nil}, 405, model.CodeMethodNotAllowed, "Allow: GET, HEAD"},
+		"accept":            {request{"POST", "/v1/quotes", quote, []string{"Accept: text/html"}}, 406, model.CodeNotAcceptable, ""},
+		"accept refused":    {request{"POST", "/v1/quotes", quote, []string{"Accept: application/json;q=0, */*"}}, 406, model.CodeNotAcceptable, ""},
+		"no type":           {request{"POST", "/v1/quotes", quote, []string{"Content-Type: "}}, 415, model.CodeMediaTypeUnsupported, ""},
+		"form":              {request{"POST", "/v1/quotes", quote, []string{"Content-Type: text/plain"}}, 415, model.CodeMediaTypeUnsupported, ""},
+		"charset":           {request{"POST", "/v1/quotes", quote, []string{"Content-Type: application/json; charset=latin1"}}, 415, model.CodeMediaTypeUnsupported, ""},
+		"compressed":        {request{"POST", "/v1/quotes", quote, []string{"Content-Encoding: gzip"}}, 415, model.CodeMediaTypeUnsupported, ""},
+		"large":             {request{"POST", "/v1/quotes", strings.Repeat(" ", 1<<20+1), nil}, 413, model.CodeBodyTooLarge, "Connection: close"},
+		"large file":        {request{"POST", "/v1/claims/x/attachments", strings.Repeat(" ", 15<<20+1), nil}, 413, model.CodeBodyTooLarge, ""},
+		"empty":             {request{"POST", "/v1/quotes", "", nil}, 400, model.CodeMalformedJSON, ""},
+		"key with spaces":   {request{"POST", "/v1/quotes", quote, []string{"Idempotency-Key: a b"}}, 400, model.CodeIdempotencyKeyInvalid, ""},
+		"long key":          {request{"POST", "/v1/quotes", quote, []string{"Idempotency-Key: " + strings.Repeat("k", 256)}}, 400, model.CodeIdempotencyKeyInvalid, ""},
+		"limit":             {request{"GET", "/v1/claims/x/timeline?limit=101", "", nil}, 400, model.CodeParameterInvalid, ""},
+		"limit of nothing":  {request{"GET", "/v1/claims/x/messages?limit=0", "", nil}, 400, model.CodeParameterInvalid, ""},
+		"limit twice":       {request{"GET", "/v1/claims/x/messages?limit=1&limit=2", "", nil}, 400, model.CodeParameterInvalid, ""},
+		"parameter":         {request{"GET", "/v1/quotes/x?expand=all", "", nil}, 400, model.CodeParameterInvalid, ""},
+		"query":             {request{"GET", "/v1/quotes/x?limit=%zz", "", nil}, 400, model.CodeParameterInvalid, ""},
+		"panic":             {request{"POST", "/v1/quotes", quote, nil}, 500, model.CodeInternal, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			response := c.to(t, door)
+			p := refused(t, response)
+			require.Equal(t, string(c.code), p.Code)
+			require.Equal(t, c.status, p.Status)
+			require.Equal(t, strings.SplitN(c.path, "?", 2)[0], p.Instance)
+			if header, value, found := strings.Cut(c.header, ": "); found {
+				require.Equal(t, value, response.Header.Get(header))
+			}
+		})
+	}
+}
+
+func TestAcceptedForms(t *testing.T) {
+	t.Parallel()
+	door := open(t, nil)
+	for _, accept := range []string{"", "*/*", "application/*", "application/json", "text/html, application/json;q=0.1", "text/html, */*;q=0.8"} {
+		response := request{"GET", "/v1/quotes/x", "", []string{"Accept: " + accept, "Authorization: Bearer nobody"}}.to(t, door)
+		require.Equal(t, http.StatusForbidden, response.StatusCode, accept)
+		text(t, response)
+	}
+}
+
+func TestRequestID(t *testing.T) {
+	t.Parallel()
+	door := open(t, nil)
+	for given, kept := range map[string]bool{
+		"abc-123": true, strings.Repeat("x", 128): true,
+		"": false, strings.Repeat("x", 129): false, "a b": false, "ä": false,
+	} {
+		response := request{"GET", "/healthz", "", []string{"X-Request-Id: " + given, "Authorization: "}}.to(t, door)
+		require.Equal(t, http.StatusOK, response.StatusCode)
+		require.JSONEq(t, `{"status":"ok"}`, string(text(t, response)))
+		require.Equal(t, kept, given == response.Header.Get("X-Request-Id"), given)
+		require.NotEmpty(t, response.Header.Get("X-Request-Id"))
+	}
+}
+
+func TestReadiness(t *testing.T) {
+	t.Parallel()
+	door := open(t, func(c *rest.Config) {
+		c.Ready = func(context.Context) error { return io.ErrUnexpectedEOF }
+	})
+	response := request{"GET", "/readyz", "", []string{"Authorization: "}}.to(t, door)
+	require.Equal(t, "2", response.Header.Get("Retry-After"))
+	p := refused(t, response)
+	require.Equal(t, http.StatusServiceUnavailable, p.Status)
+	require.NotContains(t, p.Detail, "EOF")
+}
+
+func TestBothBasesAnswerAlike(t *testing.T) {
+	t.Parallel()
+	door := open(t, func(c *rest.Config) { c.Family = "cover" })
+	for _, base := range []string{"/v1", "/cover/v1"} {
+		path := base + "/claims/a%2Fb/messages"
+		response := request{"GET", path, "", []string{"Authorization: Bearer nobody"}}.to(t, door)
+		require.Equal(t, "no-store", response.Header.Get("Cache-Control"))
+		p := refused(t, response)
+		require.Equal(t, string(model.CodeInsufficientScope), p.Code)
+		require.Equal(t, path, p.Instance)
+	}
+	response := request{"GET", "/parametric/v1/openapi.json", "", nil}.to(t, door)
+	require.Equal(t, http.StatusNotFound, refused(t, response).Status)
+}

@@ -1,0 +1,53 @@
+package rest
+
+import (
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"parapet/model"
+)
+
+// acceptable refuses a caller who cannot read JSON, before anything is done for
+// them. No Accept header means anything; a file is sent as what it is.
+func (c *call) acceptable() error {
+	ranges := strings.Join(c.request.Header.Values("Accept"), ",")
+	if c.route.file || strings.TrimSpace(ranges) == "" || takesJSON(ranges) {
+		return nil
+	}
+	return model.Fail(model.CodeNotAcceptable, "Answers are application/json; name it, or */*, in Accept.")
+}
+
+// takesJSON reads Accept as RFC 9110 section 12.5.1 does: the most specific range
+// that fits decides, and a weight of 0 refuses.
+func takesJSON(ranges string) bool {
+	best, accepted := 0, false
+	for part := range strings.SplitSeq(ranges, ",") {
+		media, parameters, err := mime.ParseMediaType(part)
+		if err != nil {
+			continue
+		}
+		precision := map[string]int{"*/*": 1, "application/*": 2, jsonType: 3}[media]
+		if precision > best {
+			weight, err := strconv.ParseFloat(parameters["q"], 64)
+			best, accepted = precision, err != nil || weight > 0
+		}
+	}
+	return accepted
+}
+
+// writtenAsJSON refuses a body that does not say it is plain JSON in UTF-8.
+func writtenAsJSON(header http.Header) error {
+	media, parameters, err := mime.ParseMediaType(header.Get("Content-Type"))
+	charset := parameters["charset"]
+	encoding := header.Get("Content-Encoding")
+	switch {
+	case err != nil || media != jsonType, charset != "" && !strings.EqualFold(charset, "utf-8"):
+		return model.Fail(model.CodeMediaTypeUnsupported, "Send the body with the header Content-Type: application/json.")
+	case encoding != "" && !strings.EqualFold(encoding, "identity"):
+		return model.Fail(model.CodeMediaTypeUnsupported, "Send the body without Content-Encoding.")
+	default:
+		return nil
+	}
+}

@@ -1,0 +1,45 @@
+package rest
+
+import (
+	"context"
+
+	"parapet/model"
+	"parapet/model/account"
+	"parapet/model/wire"
+)
+
+type payoutMethodRequest struct {
+	ClaimID       *string                `json:"claim_id,omitzero" doc:"The claim it serves. Name exactly one of claim_id and policy_id."`
+	PolicyID      *string                `json:"policy_id,omitzero" doc:"The policy whose claims it serves, those to come included."`
+	Type          account.Type           `json:"type" enum:"iban,us_bank_account,mobile_money" doc:"Names the one member that holds the number."`
+	Beneficiary   wire.Beneficiary       `json:"beneficiary" doc:"Whose account it is."`
+	Currency      string                 `json:"currency" minLength:"3" maxLength:"3" doc:"ISO 4217, in capitals." example:"USD"`
+	IBAN          *account.IBAN          `json:"iban,omitzero" doc:"For type iban. Never shown again."`
+	USBankAccount *account.USBankAccount `json:"us_bank_account,omitzero" doc:"For type us_bank_account. Never shown again."`
+	MobileMoney   *account.MobileMoney   `json:"mobile_money,omitzero" doc:"For type mobile_money. Never shown again."`
+	References
+}
+
+func (in *payoutMethodRequest) model() model.PayoutMethodRequest {
+	request := model.PayoutMethodRequest{
+		Number:           account.Number{Type: in.Type, IBAN: in.IBAN, USBankAccount: in.USBankAccount, MobileMoney: in.MobileMoney},
+		Beneficiary:      account.Beneficiary(in.Beneficiary),
+		Currency:         in.Currency,
+		PartnerReference: in.PartnerReference, Metadata: in.Metadata,
+	}
+	if in.ClaimID != nil {
+		request.ClaimID = *in.ClaimID
+	}
+	if in.PolicyID != nil {
+		request.PolicyID = *in.PolicyID
+	}
+	return request
+}
+
+func (d *door) recordPayoutMethod(ctx context.Context, c *call, in payoutMethodRequest) (*wire.PayoutMethod, error) {
+	return d.Service.RecordPayoutMethod(ctx, c.actor, in.model())
+}
+
+func (d *door) getPayoutMethods(ctx context.Context, c *call, page model.PageRequest) (*wire.List[wire.PayoutMethod], error) {
+	return d.Service.GetPayoutMethods(ctx, c.actor, c.path("claim_id"), page)
+}

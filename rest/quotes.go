@@ -1,0 +1,32 @@
+package rest
+
+import (
+	"context"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"parapet/model"
+	"parapet/model/wire"
+)
+
+// References are what a partner may hang on a record of theirs.
+type References struct {
+	PartnerReference *string           `json:"partner_reference,omitzero" minLength:"1" maxLength:"128" doc:"Your own name of the record, unique among your records of this kind." example:"booking-4711"`
+	Metadata         map[string]string `json:"metadata,omitzero" maxProperties:"50" doc:"Up to 50 keys of at most 40 characters, with values of at most 500."`
+}
+
+type quoteRequest struct {
+	Product string         `json:"product" doc:"Key of the product; GET /products lists them." example:"quake-circle"`
+	Context jsontext.Value `json:"context" doc:"What is to be covered, by the product's schema. Only partner is needed; everything else has a default. Members the product does not know are kept and named in ignored_context."`
+	References
+}
+
+func (d *door) createQuote(ctx context.Context, c *call, in quoteRequest) (*wire.Quote, error) {
+	return d.Service.CreateQuote(ctx, c.actor, model.QuoteRequest{
+		Product: in.Product, Context: in.Context, PartnerReference: in.PartnerReference, Metadata: in.Metadata,
+	})
+}
+
+func (d *door) getQuote(ctx context.Context, c *call) (*wire.Quote, error) {
+	return d.Service.GetQuote(ctx, c.actor, c.path("quote_id"))
+}

@@ -1,0 +1,151 @@
+package rest
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"reflect"
+
+	"parapet/internal/auth"
+	"parapet/model"
+	"parapet/model/wire"
+)
+
+// route is one row of the contract: an address, who may use it, what goes in and
+// out, and the method that does it.
+type route struct {
+	method, path string
+	scope        model.Scope
+	tag          string
+	summary      string
+	about        string // what the document says below the summary
+
+	in, out  reflect.Type // nil without a body
+	statuses []int        // of success, the usual one first
+	limit    int64        // bytes of the request's body
+	located  bool         // 201 carries the Location of the record
+	listed   bool         // takes limit and cursor
+	file     bool         // answers with bytes of a type of their own
+	sandbox  bool         // exists in development only
+	conflict bool         // may answer 409
+
+	serve func(context.Context, *call) error
+}
+
+// The contract's bounds of a body, in bytes.
+const (
+	bodyLimit       = 1 << 20
+	attachmentLimit = 15 << 20
+)
+
+// reads is a GET of one record.
+func reads[Out any](path string, scope model.Scope, get func(context.Context, *call) (*Out, error)) route {
+	return route{
+		method: http.MethodGet, path: path, scope: scope, out: reflect.TypeFor[Out](), statuses: []int{http.StatusOK},
+		serve: func(ctx context.Context, c *call) error {
+			record, err := get(ctx, c)
+			if err != nil {
+				return err
+			}
+			return c.answer(http.StatusOK, record)
+		},
+	}
+}
+
+// lists is a GET of a page of records.
+func lists[Out any](path string, scope model.Scope, get func(context.Context, *call, model.PageRequest) (*wire.List[Out], error)) route {
+	r := reads(path, scope, func(ctx context.Context, c *call) (*wire.List[Out], error) {
+		page, err := c.page()
+		if err != nil {
+			return nil, err
+		}
+		return get(ctx, c, page)
+	})
+	r.listed = true
+	return r
+}
+
+// downloads is a GET of a file's bytes.
+func downloads(path string, scope model.Scope, serve func(context.Context, *call) error) route {
+	return route{method: http.MethodGet, path: path, scope: scope, statuses: []int{http.StatusOK}, file: true, serve: serve}
+}
+
+// creates is a POST that always makes a record.
+func creates[In, Out any](path string, scope model.Scope, do func(context.Context, *call, In) (*Out, error)) route {
+	r := records(path, scope, func(ctx context.Context, c *call, in In) (*Out, bool, error) {
+		record, err := do(ctx, c, in)
+		return record, true, err
+	})
+	r.statuses = []int{http.StatusCreated}
+	return r
+}
+
+// records is a POST that makes a record, or finds the one there is.
+func records[In, Out any](path string, scope model.Scope, do func(context.Context, *call, In) (*Out, bool, error)) route {
+	return route{
+		method: http.MethodPost, path: path, scope: scope, in: reflect.TypeFor[In](), out: reflect.TypeFor[Out](),
+		statuses: []int{http.StatusCreated, http.StatusOK}, limit: bodyLimit, conflict: true,
+		serve: func(ctx context.Context, c *call) error {
+			in, err := decode[In](c)
+			if err != nil {
+				return err
+			}
+			record, created, err := do(ctx, c, in)
+			if err != nil {
+				return err
+			}
+			return c.answer(map[bool]int{true: http.StatusCreated, false: http.StatusOK}[created], record)
+		},
+	}
+}
+
+// named gives a route its place in the document.
+func (r route) named(tag, summary, about string) route {
+	r.tag, r.summary, r.about = tag, summary, about
+	return r
+}
+
+// atLocation promises the Location of what was made.
+func (r route) atLocation() route { r.located = true; return r }
+
+// upTo sets the bound of the body.
+func (r route) upTo(limit int64) route { r.limit = limit; return r }
+
+// rehearsed exists in development only.
+func (r route) rehearsed() route { r.sandbox = true; return r }
+
+// handle puts a route on the router.
+func (d *door) handle(r *route) {
+	d.mux.HandleFunc(r.method+" "+version+r.path, func(w http.ResponseWriter, request *http.Request) {
+		c := w.(*call)
+		c.request, c.route = request, r
+		c.Header().Set("Cache-Control", "no-store")
+		if err := d.serve(request.Context(), c); err != nil {
+			d.refuse(request.Context(), c, err)
+		}
+	})
+}
+
+// serve answers in the contract's order: who asks, how they want to be answered,
+// what they say, and then the domain.
+func (d *door) serve(ctx context.Context, c *call) error {
+	token, err := auth.BearerFrom(c.request.Header.Values("Authorization")...)
+	if err != nil {
+		return err
+	}
+	if c.actor, err = d.Authenticate(ctx, token); err != nil {
+		return err
+	}
+	if err := c.acceptable(); err != nil {
+		return err
+	}
+	if err := c.parameters(); err != nil {
+		return err
+	}
+	err = c.route.serve(ctx, c)
+	if first := (*model.Replay)(nil); errors.As(err, &first) {
+		c.replay(first)
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,57 @@
+package rest
+
+import (
+	"reflect"
+	"strings"
+	"sync"
+)
+
+// shape is what the JSON of a struct must look like, read from its tags once.
+type shape struct {
+	members []member
+	byName  map[string]int
+	names   string // for people
+}
+
+type member struct {
+	name     string
+	index    []int
+	is       reflect.Type
+	omitted  bool // left out of JSON when empty
+	required bool // neither omitted nor a pointer
+}
+
+var shapes sync.Map // of reflect.Type to *shape
+
+func shapeOf(t reflect.Type) *shape {
+	if known, ok := shapes.Load(t); ok {
+		return known.(*shape)
+	}
+	s := &shape{byName: map[string]int{}}
+	var names []string
+	for _, field := range reflect.VisibleFields(t) {
+		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if !field.IsExported() || name == "" || name == "-" {
+			continue // embedded structs have no name; their members are visible themselves
+		}
+		omitted := strings.HasPrefix(options, "omit")
+		s.byName[name] = len(s.members)
+		s.members = append(s.members, member{
+			name: name, index: field.Index, is: field.Type, omitted: omitted,
+			required: !omitted && field.Type.Kind() != reflect.Pointer,
+		})
+		names = append(names, name)
+	}
+	s.names = strings.Join(names, ", ")
+	known, _ := shapes.LoadOrStore(t, s)
+	return known.(*shape)
+}
+
+// shortened bounds what an answer repeats of the caller's text.
+func shortened(text string) string {
+	const most = 256
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
+}
