@@ -97,13 +97,7 @@ func (a *app) wireAPI() error {
 	}
 	a.handler, err = rest.New(rest.Config{
 		Service: a.service, Family: a.settings.Family, Log: a.log, Development: a.settings.Rehearsal,
-		Authenticate: func(ctx context.Context, headers ...string) (model.Actor, error) {
-			token, err := auth.BearerFrom(headers...)
-			if err != nil {
-				return model.Actor{}, err
-			}
-			return verifier.Verify(ctx, token)
-		},
+		Authenticate: verifier.Verify, Now: time.Now,
 		Ready: func(ctx context.Context) error {
 			return errors.Join(a.db.Pool.Ping(ctx), migrations.Check(ctx, a.db.Pool), verifier.Ready(ctx))
 		},
