@@ -1,6 +1,8 @@
 package devpg
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -59,6 +61,21 @@ func (a account) own(dir string) error {
 		}
 	}
 	return os.Chmod(dir, 0o700)
+}
+
+// reachable is the folder, or where the account keeps its data instead: root's
+// temporary folders are closed to everybody else, and their modes are not ours
+// to change. The same folder always leads to the same place.
+func (a account) reachable(dataDir string) (string, error) {
+	if a.reaches(filepath.Dir(dataDir)) == nil {
+		return dataDir, nil
+	}
+	sum := sha256.Sum256([]byte(dataDir))
+	instead := filepath.Join("/var/cache/parapet", "for-"+hex.EncodeToString(sum[:6]), filepath.Base(dataDir))
+	if err := os.MkdirAll(filepath.Dir(instead), 0o755); err != nil { //nolint:gosec // others pass through; the folder itself is closed
+		return "", err
+	}
+	return instead, a.reaches(filepath.Dir(instead))
 }
 
 // reaches tells whether the account can enter the folder. Only a dropped account

@@ -30,7 +30,8 @@ const (
 // Options of a server. The zero value is a throw-away server for tests.
 type Options struct {
 	// DataDir keeps the database in this folder. Empty: a temporary folder that
-	// goes away with the server.
+	// goes away with the server. For root, a folder that the server's user cannot
+	// enter stands for one below /var/cache/parapet that is named after it.
 	DataDir string
 	// Fresh discards what an earlier run left in DataDir.
 	Fresh bool
@@ -100,8 +101,7 @@ func (s *Server) claimFolder(ctx context.Context, options Options, as account) e
 	if err != nil {
 		return err
 	}
-	s.dataDir = dataDir
-	if err := as.reaches(filepath.Dir(dataDir)); err != nil {
+	if s.dataDir, err = as.reachable(dataDir); err != nil {
 		return err
 	}
 	if s.lock, err = lock(s.dataDir); err != nil {
