@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -97,7 +98,11 @@ func (w *world) refuses(t *testing.T, base string, e endpoint) {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	s, err := startStack(t.Context(), devOptions{listen: "127.0.0.1:0", dataDir: t.TempDir(), clockOffset: "0s", quiet: true})
+	// Not t.TempDir: as root the database runs as another user, who cannot enter it.
+	dir, err := os.MkdirTemp("", "parapet-test-")
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
+	s, err := startStack(t.Context(), devOptions{listen: "127.0.0.1:0", dataDir: dir, clockOffset: "0s", quiet: true})
 	require.NoError(t, err)
 	t.Cleanup(s.stop)
 	w := &world{stack: s}
