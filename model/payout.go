@@ -96,7 +96,7 @@ func (u *unit) obstacle(p *policyRow, row *payoutRow, method *payoutMethodRow) (
 	case method.Status != MethodVerified:
 		return BlockedMethodUnverified, nil
 	}
-	product, err := u.svc.productVersion(u.ctx, p.Product, p.ProductVersion)
+	product, err := u.svc.productVersion(u.ctx, u, p.Product, p.ProductVersion)
 	if err != nil {
 		return "", err
 	}
@@ -175,13 +175,13 @@ func (u *unit) block(ctx context.Context, claim *claimRow, row *payoutRow, reaso
 	return u.sayPayout(claim, row, EventPayoutUpdated, blockedSentence(reason))
 }
 
-// reconsider looks at a claim's blocked payouts again after its methods changed.
-// What another method can cure becomes pending or gets its new reason.
+// reconsider looks at a claim's payouts again after its methods changed. What
+// another method can cure becomes pending or gets its new reason; what was about
+// to go to a method that was replaced does not.
 func (u *unit) reconsider(ctx context.Context, p *policyRow, claim *claimRow) error {
 	var rows []*payoutRow
 	err := u.NewSelect().Model(&rows).Where("po.claim_id = ?", claim.ID).Where("po.partner = ?", claim.Partner).
-		Where("po.status = ?", PayoutBlocked).
-		Where("po.blocked_reason in (?, ?, ?)", BlockedMethodMissing, BlockedMethodUnverified, BlockedRailRejected).
+		Where("(po.status = ? or po.blocked_reason in (?, ?, ?))", PayoutPending, BlockedMethodMissing, BlockedMethodUnverified, BlockedRailRejected).
 		OrderExpr("po.id").For("NO KEY UPDATE").Scan(ctx)
 	if err != nil || len(rows) == 0 {
 		return err
@@ -201,23 +201,39 @@ func (u *unit) reconsider(ctx context.Context, p *policyRow, claim *claimRow) er
 }
 
 func (u *unit) unblock(ctx context.Context, p *policyRow, claim *claimRow, row *payoutRow, method *payoutMethodRow) error {
-	refused := *row.BlockedReason == BlockedRailRejected
-	if refused && (method == nil || row.PayoutMethodID != nil && method.ID == *row.PayoutMethodID) {
+	refused := row.BlockedReason != nil && *row.BlockedReason == BlockedRailRejected
+	same := method != nil && row.PayoutMethodID != nil && method.ID == *row.PayoutMethodID
+	switch {
+	case refused && (method == nil || same):
 		return nil // the rail said no to this account; only another one helps
+	case row.Status == PayoutPending && same:
+		return nil
 	}
 	reason, err := u.obstacle(p, row, method)
 	switch {
 	case err != nil:
 		return err
 	case reason == "":
-		row.PayoutMethodID, row.NextAttemptAt = &method.ID, &u.now
-		u.enqueue(ReleasePayout{Partner: row.Partner, ID: nounPayout.id(row.ID)})
-		return u.movePayout(ctx, claim, row, PayoutPending, "The payout can go out: its payout method is verified.")
+		return u.ready(ctx, claim, row, method)
 	case refused && reason == BlockedMethodUnverified:
 		return nil
 	default:
 		return u.block(ctx, claim, row, reason)
 	}
+}
+
+// ready makes a payout pending with a method; one that is pending gets the new
+// method.
+func (u *unit) ready(ctx context.Context, claim *claimRow, row *payoutRow, method *payoutMethodRow) error {
+	row.PayoutMethodID, row.NextAttemptAt = &method.ID, &u.now
+	u.enqueue(ReleasePayout{Partner: row.Partner, ID: nounPayout.id(row.ID)})
+	if row.Status != PayoutPending {
+		return u.movePayout(ctx, claim, row, PayoutPending, "The payout can go out: its payout method is verified.")
+	}
+	if err := u.save(ctx, row, "payout_method_id", "next_attempt_at"); err != nil {
+		return err
+	}
+	return u.sayPayout(claim, row, EventPayoutUpdated, "The payout goes to another payout method.")
 }
 
 func blockedSentence(reason BlockedReason) string {

@@ -153,16 +153,29 @@ func (s *Service) EndRelease(ctx context.Context, rail string, order *Release, a
 		if err := u.endAttempt(ctx, row, order.Attempt, answer); err != nil {
 			return err
 		}
-		if row.Status != PayoutReleasing && row.Status != PayoutReconciling {
-			return nil // the rail's word arrived another way
-		}
-		again, err = u.conclude(ctx, rail, claim, row, answer)
+		again, err = u.end(ctx, rail, claim, row, order, answer)
 		if err != nil {
 			return err
 		}
 		return u.told(ctx, claim)
 	})
 	return again, err
+}
+
+// end judges whose word it is. Only the last call may refuse or doubt, because
+// a later one is under way with the same key and may pay. Money that went out
+// under a key that was given up is nothing to try again.
+func (u *unit) end(ctx context.Context, rail string, claim *claimRow, row *payoutRow, order *Release, answer RailAnswer) (time.Duration, error) {
+	paid := answer.Outcome == OutcomeAccepted || answer.Outcome == OutcomeMismatch
+	underway := row.Status == PayoutReleasing || row.Status == PayoutReconciling
+	switch {
+	case paid && order.Key != row.key() && (underway || row.Status == PayoutPending || row.Status == PayoutBlocked):
+		return 0, u.block(ctx, claim, row, BlockedRailMismatch)
+	case !underway || !paid && order.Attempt != row.Attempts:
+		return 0, nil // the rail's word arrived another way, or is still to come
+	default:
+		return u.conclude(ctx, rail, claim, row, answer)
+	}
 }
 
 func (u *unit) endAttempt(ctx context.Context, row *payoutRow, number int, answer RailAnswer) error {

@@ -48,6 +48,20 @@ var (
 // has to wait stays for the next Work; see After.
 func (b *Bundle) Work() {
 	b.t.Helper()
+	b.work(func(model.Job) bool { return true })
+}
+
+// Verify works only the checks of payout methods, so that payouts stand ready.
+func (b *Bundle) Verify() {
+	b.t.Helper()
+	b.work(func(job model.Job) bool {
+		_, check := job.(model.VerifyPayoutMethod)
+		return check
+	})
+}
+
+func (b *Bundle) work(wanted func(model.Job) bool) {
+	b.t.Helper()
 	for at := int64(0); ; {
 		ordinal, job, err := Queue{}.after(b.ctx, b.DB.Pool, at)
 		require.NoError(b.t, err)
@@ -55,7 +69,7 @@ func (b *Bundle) Work() {
 			return
 		}
 		at = ordinal
-		if b.run(job) {
+		if wanted(job) && b.run(job) {
 			require.NoError(b.t, Queue{}.finish(b.ctx, b.DB.Pool, ordinal))
 		}
 	}

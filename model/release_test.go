@@ -1,0 +1,255 @@
+package model_test
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/model"
+	"parapet/model/modeltest"
+	"parapet/model/wire"
+)
+
+// owed is a claim that was approved with 20,000 USD and waits for a method.
+func owed(b *modeltest.Bundle) *wire.Claim {
+	policy := b.Cover("quake-circle", nil)
+	b.Observe(modeltest.Quake("us1", b.Now(), epicentre, "6.4"))
+	b.Work()
+	return b.OnlyClaim(policy)
+}
+
+// only is a claim's one payout as it is now.
+func only(t *testing.T, b *modeltest.Bundle, claim *wire.Claim) wire.Payout {
+	t.Helper()
+	payouts := b.Claim(claim.ID).Payouts
+	require.Len(t, payouts, 1)
+	return payouts[0]
+}
+
+func TestAMethodRecordedAfterApprovalReleasesThePayout(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	claim := owed(b)
+	method := b.Record(modeltest.IBAN(claim.ID))
+	require.Equal(t, "pending", method.Status)
+	require.Equal(t, "3000", method.Display.Last4)
+	require.Equal(t, "payout_method_unverified", *only(t, b, claim).BlockedReason)
+	b.Work()
+
+	payout := only(t, b, claim)
+	require.Equal(t, "released", payout.Status)
+	require.Equal(t, *claim.Amount, payout.Amount)
+	require.Equal(t, method.ID, *payout.PayoutMethodID)
+	require.Equal(t, modeltest.RailName, *payout.Provider)
+	require.Equal(t, "ref-1", *payout.ProviderReference)
+	require.NotNil(t, payout.ReleasedAt)
+	require.Nil(t, payout.BlockedReason)
+	require.Nil(t, payout.NextAttemptAt)
+	require.Equal(t, 1, payout.Attempts)
+	require.Len(t, b.Rail.Orders, 1)
+	require.Equal(t, payout.ID+".1", b.Rail.Orders[0].Key)
+	require.Equal(t, "DE89370400440532013000", b.Rail.Orders[0].Number.IBAN.IBAN)
+	require.Equal(t, []string{
+		"trigger.observed", "claim.opened", "claim.approved", "payout.created", "payout.blocked",
+		"payout_method.recorded", "payout.updated", "payout_method.verified", "payout.unblocked", "payout.releasing", "payout.released",
+	}, b.Told(claim.ID))
+}
+
+func TestAMethodOfThePolicyPaysItsClaimsAtOnce(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy := b.Cover("quake-circle", nil)
+	method := modeltest.IBAN("")
+	method.PolicyID = policy.ID
+	recorded := b.Record(method)
+	require.Equal(t, policy.ID, *recorded.PolicyID)
+	require.Nil(t, recorded.ClaimID)
+	b.Work()
+	b.Observe(modeltest.Quake("us1", b.Now(), epicentre, "6.4"))
+	b.Work()
+	claim := b.OnlyClaim(policy)
+	require.Equal(t, "released", only(t, b, claim).Status)
+	require.Equal(t, []string{"trigger.observed", "claim.opened", "claim.approved", "payout.created", "payout.releasing", "payout.released"}, b.Told(claim.ID))
+	methods, err := b.Service.GetPayoutMethods(t.Context(), b.Acme, claim.ID, model.PageRequest{})
+	require.NoError(t, err)
+	require.Len(t, methods.Data, 1)
+	require.Equal(t, "verified", methods.Data[0].Status)
+}
+
+func TestARejectedMethodBlocksUntilAnotherComes(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	claim := owed(b)
+	b.Rail.Verify = func(*model.Payee) (bool, string) { return false, "account_closed" }
+	b.Record(modeltest.IBAN(claim.ID))
+	b.Work()
+	require.Equal(t, "blocked", only(t, b, claim).Status)
+	require.Empty(t, b.Rail.Orders)
+	b.Rail.Verify = nil
+	b.Record(modeltest.IBAN(claim.ID))
+	b.Work()
+	require.Equal(t, "released", only(t, b, claim).Status)
+}
+
+func TestARefusedPayoutGoesOutUnderTheNextKey(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	claim := owed(b)
+	b.Rail.Answer = func(*model.Release) model.RailAnswer { return modeltest.Refused }
+	b.Record(modeltest.IBAN(claim.ID))
+	b.Work()
+	payout := only(t, b, claim)
+	require.Equal(t, "blocked", payout.Status)
+	require.Equal(t, "rail_rejected", *payout.BlockedReason)
+
+	b.Rail.Answer = nil
+	b.Record(modeltest.IBAN(claim.ID))
+	require.Equal(t, "rail_rejected", *only(t, b, claim).BlockedReason, "until the other method is verified")
+	b.Work()
+	require.Equal(t, "released", only(t, b, claim).Status)
+	require.Len(t, b.Rail.Orders, 2)
+	require.Equal(t, payout.ID+".2", b.Rail.Orders[1].Key)
+	require.False(t, b.Rail.Orders[1].Doubt)
+}
+
+func TestDoubtKeepsTheKeyUntilTheRailIsClear(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	claim := owed(b)
+	b.Rail.Answer = func(*model.Release) model.RailAnswer { return modeltest.Unknown }
+	b.Record(modeltest.IBAN(claim.ID))
+	b.Work()
+	payout := only(t, b, claim)
+	require.Equal(t, "reconciling", payout.Status)
+	require.NotNil(t, payout.NextAttemptAt)
+	b.Work()
+	require.Len(t, b.Rail.Orders, 1, "not before its time")
+
+	b.After(6 * time.Second)
+	b.Work()
+	require.Equal(t, "reconciling", only(t, b, claim).Status)
+	b.Rail.Answer = nil
+	b.After(time.Minute)
+	b.Work()
+	require.Equal(t, "released", only(t, b, claim).Status)
+	require.Len(t, b.Rail.Orders, 3)
+	for i, order := range b.Rail.Orders {
+		require.Equal(t, payout.ID+".1", order.Key)
+		require.Equal(t, i > 0, order.Doubt)
+		require.Equal(t, i+1, order.Attempt)
+	}
+}
+
+func TestAWorkerThatDiesBetweenBeginAndEndLeavesADoubt(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	claim := owed(b)
+	b.Record(modeltest.IBAN(claim.ID))
+	b.Verify()
+	payout := only(t, b, claim)
+	first, _, err := b.Service.BeginRelease(t.Context(), modeltest.RailName, "acme", payout.ID)
+	require.NoError(t, err)
+	require.False(t, first.Doubt)
+	again, wait, err := b.Service.BeginRelease(t.Context(), modeltest.RailName, "acme", payout.ID)
+	require.NoError(t, err)
+	require.Nil(t, again, "the lease is the first one's")
+	require.Positive(t, wait)
+
+	b.After(2 * time.Minute)
+	b.Sweep()
+	b.Work()
+	require.Equal(t, "released", only(t, b, claim).Status)
+	require.Len(t, b.Rail.Orders, 1)
+	require.True(t, b.Rail.Orders[0].Doubt)
+	require.Equal(t, first.Key, b.Rail.Orders[0].Key)
+
+	_, err = b.Service.EndRelease(t.Context(), modeltest.RailName, first, modeltest.Refused)
+	require.NoError(t, err, "the dead one's late answer changes nothing")
+	require.Equal(t, "released", only(t, b, claim).Status)
+}
+
+func TestALateRefusalDoesNotFreeTheKeyOfACallUnderWay(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	claim := owed(b)
+	b.Record(modeltest.IBAN(claim.ID))
+	b.Verify()
+	payout := only(t, b, claim)
+	begin := func() *model.Release {
+		order, _, err := b.Service.BeginRelease(t.Context(), modeltest.RailName, "acme", payout.ID)
+		require.NoError(t, err)
+		require.NotNil(t, order)
+		return order
+	}
+	end := func(order *model.Release, answer model.RailAnswer) {
+		_, err := b.Service.EndRelease(t.Context(), modeltest.RailName, order, answer)
+		require.NoError(t, err)
+	}
+	first := begin()
+	b.After(2 * time.Minute)
+	second := begin()
+	end(first, modeltest.Refused)
+	require.Equal(t, "releasing", only(t, b, claim).Status)
+	end(second, modeltest.Accepted)
+	require.Equal(t, "released", only(t, b, claim).Status)
+}
+
+func TestTwoWorkersGetOneOrder(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	claim := owed(b)
+	b.Record(modeltest.IBAN(claim.ID))
+	b.Verify()
+	payout := only(t, b, claim)
+	orders := make(chan *model.Release, 10)
+	var workers sync.WaitGroup
+	for range cap(orders) {
+		workers.Go(func() {
+			order, _, err := b.Service.BeginRelease(t.Context(), modeltest.RailName, "acme", payout.ID)
+			if err == nil && order != nil {
+				orders <- order
+			}
+		})
+	}
+	workers.Wait()
+	require.Len(t, orders, 1)
+}
+
+func TestAMismatchIsNeverSentAgain(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	claim := owed(b)
+	b.Rail.Answer = func(*model.Release) model.RailAnswer { return modeltest.Mismatched }
+	b.Record(modeltest.IBAN(claim.ID))
+	b.Work()
+	payout := only(t, b, claim)
+	require.Equal(t, "blocked", payout.Status)
+	require.Equal(t, "rail_mismatch", *payout.BlockedReason)
+	b.Record(modeltest.IBAN(claim.ID))
+	b.After(time.Hour)
+	b.Sweep()
+	b.Work()
+	require.Equal(t, "rail_mismatch", *only(t, b, claim).BlockedReason)
+	require.Len(t, b.Rail.Orders, 1)
+}
+
+func TestAReplacedMethodIsNotPaidTo(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	claim := owed(b)
+	b.Record(modeltest.IBAN(claim.ID))
+	b.Verify()
+	require.Equal(t, "pending", only(t, b, claim).Status)
+	other := modeltest.IBAN(claim.ID)
+	other.Number.IBAN.IBAN = "GB29NWBK60161331926819"
+	second := b.Record(other)
+	require.Equal(t, "payout_method_unverified", *only(t, b, claim).BlockedReason)
+	b.Work()
+	payout := only(t, b, claim)
+	require.Equal(t, "released", payout.Status)
+	require.Equal(t, second.ID, *payout.PayoutMethodID)
+	require.Len(t, b.Rail.Orders, 1)
+	require.Equal(t, "GB29NWBK60161331926819", b.Rail.Orders[0].Number.IBAN.IBAN)
+}
