@@ -66,7 +66,8 @@ func (s *Service) PublishShipped(ctx context.Context) error {
 }
 
 // catalog keeps parsed products. A version never changes, so only the list of
-// versions is read again, at most every catalogFresh.
+// versions is read again, at most every catalogFresh. The lock is never held
+// while a connection is waited for.
 type catalog struct {
 	mu     sync.Mutex
 	parsed map[productID]*product.Product
@@ -83,51 +84,71 @@ const catalogFresh = 2 * time.Second
 
 // latestProduct is the newest published version of a product.
 func (s *Service) latestProduct(ctx context.Context, key string) (*product.Product, error) {
-	s.catalog.mu.Lock()
-	defer s.catalog.mu.Unlock()
-	if now := monotonic(); now.After(s.catalog.until) {
+	versions, fresh := s.catalog.versions()
+	if !fresh {
 		var rows []productRow
 		err := s.db.NewSelect().Model(&rows).ColumnExpr("key, max(version) as version").GroupExpr("key").Scan(ctx)
 		if err != nil {
 			return nil, explain(fmt.Errorf("list products: %w", err))
 		}
-		s.catalog.latest = make(map[string]int, len(rows))
+		versions = make(map[string]int, len(rows))
 		for _, row := range rows {
-			s.catalog.latest[row.Key] = row.Version
+			versions[row.Key] = row.Version
 		}
-		s.catalog.until = now.Add(catalogFresh)
+		s.catalog.list(versions)
 	}
-	version, ok := s.catalog.latest[key]
+	version, ok := versions[key]
 	if !ok {
 		e := Fail(CodeProductUnknown, "There is no such product; GET /products lists them.")
 		e.Fields = []FieldError{{Pointer: "/product", Code: "unknown", Detail: "Use the key of a published product, such as quake-circle."}}
 		return nil, e
 	}
-	return s.load(ctx, productID{key, version})
+	return s.productVersion(ctx, s.db, key, version)
 }
 
-// productVersion is one published version, as a policy was bound under.
-func (s *Service) productVersion(ctx context.Context, key string, version int) (*product.Product, error) {
-	s.catalog.mu.Lock()
-	defer s.catalog.mu.Unlock()
-	return s.load(ctx, productID{key, version})
-}
-
-func (s *Service) load(ctx context.Context, id productID) (*product.Product, error) {
-	if p, ok := s.catalog.parsed[id]; ok {
+// productVersion is one published version, as a policy was bound under. It reads
+// through db, so that a unit never waits for a second connection.
+func (s *Service) productVersion(ctx context.Context, db bun.IDB, key string, version int) (*product.Product, error) {
+	id := productID{key, version}
+	if p := s.catalog.find(id); p != nil {
 		return p, nil
 	}
-	row := productRow{Key: id.key, Version: id.version}
-	if err := s.db.NewSelect().Model(&row).WherePK().Scan(ctx); err != nil {
+	row := productRow{Key: key, Version: version}
+	if err := db.NewSelect().Model(&row).WherePK().Scan(ctx); err != nil {
 		return nil, explain(fmt.Errorf("read product: %w", err))
 	}
 	p, err := product.Parse([]byte(row.Document))
 	if err != nil {
-		return nil, fmt.Errorf("published product %s version %d: %w", id.key, id.version, err)
+		return nil, fmt.Errorf("published product %s version %d: %w", key, version, err)
 	}
-	if s.catalog.parsed == nil {
-		s.catalog.parsed = make(map[productID]*product.Product)
-	}
-	s.catalog.parsed[id] = p
+	s.catalog.keep(id, p)
 	return p, nil
+}
+
+// versions are the newest versions; fresh is false when they must be read again.
+func (c *catalog) versions() (latest map[string]int, fresh bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.latest, !monotonic().After(c.until)
+}
+
+func (c *catalog) list(latest map[string]int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.latest, c.until = latest, monotonic().Add(catalogFresh)
+}
+
+func (c *catalog) find(id productID) *product.Product {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.parsed[id]
+}
+
+func (c *catalog) keep(id productID, p *product.Product) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.parsed == nil {
+		c.parsed = make(map[productID]*product.Product)
+	}
+	c.parsed[id] = p
 }

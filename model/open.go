@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/uptrace/bun"
@@ -21,7 +22,8 @@ type Database struct {
 
 // Open prepares a pool of at most size connections; it does not connect yet.
 // Bun writes arguments into the SQL, so every statement is a new one and pgx
-// must not prepare it: exec mode halves the cost of a read. Times are UTC.
+// must not prepare it: exec mode halves the cost of a read. Times are UTC, in the
+// session and when they are read, wherever the process runs.
 func Open(ctx context.Context, url string, size int32) (*Database, error) {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
@@ -33,6 +35,10 @@ func Open(ctx context.Context, url string, size int32) (*Database, error) {
 	config.ConnConfig.RuntimeParams["timezone"] = "UTC"
 	if config.ConnConfig.ConnectTimeout == 0 {
 		config.ConnConfig.ConnectTimeout = 2 * time.Second
+	}
+	config.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
+		conn.TypeMap().RegisterType(&pgtype.Type{Name: "timestamptz", OID: pgtype.TimestamptzOID, Codec: &pgtype.TimestamptzCodec{ScanLocation: time.UTC}})
+		return nil
 	}
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {

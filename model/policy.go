@@ -253,9 +253,12 @@ func checkPerson(p *wire.Person) []FieldError {
 		return nil
 	}
 	var fields []FieldError
-	for member, text := range map[string]*string{"name": p.Name, "email": p.Email} {
-		if text != nil && (*text == "" || len(*text) > 320) {
-			fields = append(fields, wrong(pointer("policyholder", member), "length", "Use 1 to 320 bytes, or leave it out."))
+	for _, member := range []struct {
+		name string
+		text *string
+	}{{"name", p.Name}, {"email", p.Email}} {
+		if member.text != nil && (*member.text == "" || len(*member.text) > 320) {
+			fields = append(fields, wrong(pointer("policyholder", member.name), "length", "Use 1 to 320 bytes, or leave it out."))
 		}
 	}
 	if p.Country != nil && !account.IsCountry(*p.Country) {

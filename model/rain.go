@@ -60,7 +60,7 @@ func (s *Service) evaluateGauge(ctx context.Context, g gauge) error {
 	if err != nil {
 		return explain(err)
 	}
-	taken, err := s.takenWindows(ctx, g, policies)
+	taken, err := g.takenWindows(ctx, s.db, policies)
 	if err != nil {
 		return explain(err)
 	}
@@ -117,9 +117,9 @@ func (t takenWindow) window(p *policyRow, station string) trigger.Window {
 	return w
 }
 
-func (s *Service) takenWindows(ctx context.Context, g gauge, policies []*policyRow) (map[uuid.UUID][]takenWindow, error) {
+func (g gauge) takenWindows(ctx context.Context, db bun.IDB, policies []*policyRow) (map[uuid.UUID][]takenWindow, error) {
 	var rows []takenWindow
-	err := s.db.NewSelect().Model((*claimRow)(nil)).ColumnExpr("c.policy_id, c.status, oc.occurred_at as last").
+	err := db.NewSelect().Model((*claimRow)(nil)).ColumnExpr("c.policy_id, c.status, oc.occurred_at as last").
 		Join("join occurrences oc on oc.id = c.occurrence_id").Where("c.policy_id in (?)", bun.List(policyIDs(policies))).
 		Where("oc.source = ?", g.source).Where("c.status not in (?, ?)", ClaimDeclined, ClaimWithdrawn).Scan(ctx, &rows)
 	if err != nil {
@@ -127,6 +127,7 @@ func (s *Service) takenWindows(ctx context.Context, g gauge, policies []*policyR
 	}
 	taken := make(map[uuid.UUID][]takenWindow)
 	for _, row := range rows {
+		row.Last = row.Last.UTC() // a day is a date in UTC wherever the process runs
 		taken[row.PolicyID] = append(taken[row.PolicyID], row)
 	}
 	return taken, nil
@@ -249,7 +250,7 @@ func (u *unit) windowNamed(ctx context.Context, p *policyRow, g gauge, last time
 
 // unclaimedDays refuses a window that shares days with one that was claimed.
 func (u *unit) unclaimedDays(ctx context.Context, p *policyRow, g gauge, key windowKey) error {
-	taken, err := u.svc.takenWindows(ctx, g, []*policyRow{p})
+	taken, err := g.takenWindows(ctx, u, []*policyRow{p})
 	if err != nil {
 		return err
 	}

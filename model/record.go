@@ -3,6 +3,8 @@ package model
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"unicode/utf8"
 
 	"parapet/model/wire"
@@ -58,7 +60,8 @@ func checkReferences(reference *string, metadata map[string]string) []FieldError
 	if len(metadata) > maxMetadata {
 		fields = append(fields, wrong("/metadata", "length", fmt.Sprintf("Use at most %d keys.", maxMetadata)))
 	}
-	for key, value := range metadata {
+	for _, key := range slices.Sorted(maps.Keys(metadata)) {
+		value := metadata[key]
 		if key == "" || utf8.RuneCountInString(key) > maxMetadataKey {
 			fields = append(fields, wrong("/metadata", "length", fmt.Sprintf("Keys have 1 to %d characters.", maxMetadataKey)))
 		}

@@ -1,0 +1,148 @@
+package model_test
+
+import (
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/model"
+	"parapet/model/modeltest"
+	"parapet/model/wire"
+)
+
+func TestBindMakesTheQuotedCoverBinding(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	quote := b.Quote("quake-circle", modeltest.Context{"policyholder": map[string]string{"name": "Lin Mei-hua", "country": "TW"}})
+	before := b.Now()
+	policy := b.Bind(quote)
+
+	require.Equal(t, "active", policy.Status)
+	require.Equal(t, "in_force", policy.CoverPhase)
+	require.Equal(t, quote.ID, policy.QuoteID)
+	require.Equal(t, quote.TermsHash, policy.TermsHash)
+	require.Equal(t, quote.Cover, policy.Cover)
+	require.Equal(t, quote.Price.Premium, policy.Premium)
+	require.Equal(t, policy.Limit, policy.LimitRemaining)
+	require.Equal(t, policy.CreatedAt, policy.EffectiveAt)
+	require.False(t, policy.EffectiveAt.Before(before))
+	require.False(t, policy.EffectiveAt.After(b.Now()))
+	require.True(t, policy.ExpiresAt.Equal(policy.EffectiveAt.Add(365*24*time.Hour)))
+	require.Equal(t, "Lin Mei-hua", *policy.Policyholder.Name)
+	require.Empty(t, policy.Claims)
+
+	same := func(want, got any) {
+		wanted, err := wire.Encode(want)
+		require.NoError(t, err)
+		gotten, err := wire.Encode(got)
+		require.NoError(t, err)
+		require.Equal(t, string(wanted), string(gotten), "read back as it was answered")
+	}
+	same(policy, b.Policy(policy.ID))
+	bound, err := b.Service.GetQuote(t.Context(), b.Acme, quote.ID)
+	require.NoError(t, err)
+	require.Equal(t, "bound", bound.Status)
+	require.Equal(t, policy.ID, *bound.PolicyID)
+	bound.Status, bound.PolicyID, bound.Version, bound.UpdatedAt = quote.Status, nil, quote.Version, quote.UpdatedAt
+	same(quote, bound)
+}
+
+func TestCoverThatStartsLaterIsScheduled(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	starts := b.Now().Add(48 * time.Hour).Truncate(time.Second)
+	policy := b.Cover("quake-circle", modeltest.Context{"starts_at": starts.Format(time.RFC3339)})
+	require.Equal(t, "active", policy.Status)
+	require.Equal(t, "scheduled", policy.CoverPhase)
+	require.True(t, starts.Equal(policy.EffectiveAt))
+	b.After(49 * time.Hour)
+	require.Equal(t, "in_force", b.Policy(policy.ID).CoverPhase)
+	b.After(366 * 24 * time.Hour)
+	require.Equal(t, "ended", b.Policy(policy.ID).CoverPhase)
+}
+
+func TestBindRefuses(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	bind := func(quote string) *model.Error {
+		_, err := b.Service.BindPolicy(t.Context(), b.Acme, model.BindRequest{QuoteID: quote})
+		return failure(t, err)
+	}
+	bound := b.Quote("quake-circle", nil)
+	policy := b.Bind(bound)
+	again := bind(bound.ID)
+	require.Equal(t, model.CodeQuoteAlreadyBound, again.Code)
+	require.Equal(t, policy.ID, again.ResourceID)
+
+	foreign, unknown := bind(b.As(b.Globex).Quote("quake-circle", nil).ID), bind("quo_01kajw6p5qfn1t7zbjy0yse3hv")
+	require.Equal(t, model.CodeNotFound, foreign.Code)
+	require.Equal(t, unknown, foreign, "a foreign quote and one that never was look the same")
+	require.Equal(t, unknown, bind(policy.ID), "and so does an id of another kind")
+
+	stale := b.Quote("quake-circle", nil)
+	late := b.Quote("quake-circle", modeltest.Context{"starts_at": b.Now().Add(time.Hour).Format(time.RFC3339)})
+	b.After(2 * time.Hour)
+	require.Equal(t, model.CodeQuoteExpired, bind(late.ID).Code)
+	b.After(23 * time.Hour)
+	require.Equal(t, model.CodeQuoteExpired, bind(stale.ID).Code, "also before a sweep has seen it")
+}
+
+func TestFiftyBindsOfOneQuoteMakeOnePolicy(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	quote := b.Quote("quake-circle", nil)
+	var won atomic.Int32
+	var policies sync.Map
+	var all sync.WaitGroup
+	for range 50 {
+		all.Go(func() {
+			policy, err := b.Service.BindPolicy(t.Context(), b.Acme, model.BindRequest{QuoteID: quote.ID})
+			if err == nil {
+				won.Add(1)
+				policies.Store(policy.ID, true)
+				return
+			}
+			lost := new(model.Error)
+			if errors.As(err, &lost) && lost.Code == model.CodeQuoteAlreadyBound {
+				policies.Store(lost.ResourceID, true)
+			}
+		})
+	}
+	all.Wait()
+	require.Equal(t, int32(1), won.Load())
+	count := 0
+	policies.Range(func(any, any) bool { count++; return true })
+	require.Equal(t, 1, count, "who lost was told the winner's policy")
+	require.Equal(t, 1, b.Rows()["policies"])
+}
+
+func TestPoliciesExpireAndAreArchived(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy := b.Cover("quake-circle", modeltest.Context{"term": "P30D"})
+	b.After(30*24*time.Hour + time.Minute)
+	b.Sweep()
+	require.Equal(t, "expired", b.Policy(policy.ID).Status)
+	b.After(89 * 24 * time.Hour)
+	b.Sweep()
+	require.Equal(t, "expired", b.Policy(policy.ID).Status, "claims may still be reported")
+	b.After(24 * time.Hour)
+	b.Sweep()
+	require.Equal(t, "archived", b.Policy(policy.ID).Status)
+}
+
+func TestAnOpenClaimKeepsItsPolicyFromTheArchive(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy := b.Cover("quake-circle", modeltest.Context{"term": "P30D"})
+	b.Observe(modeltest.Quake("us1", b.Now(), epicentre, "6.4"))
+	b.Work()
+	b.After(200 * 24 * time.Hour)
+	b.Sweep()
+	require.Equal(t, "expired", b.Policy(policy.ID).Status)
+	require.Equal(t, "approved", b.OnlyClaim(policy).Status)
+}
