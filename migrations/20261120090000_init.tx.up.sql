@@ -153,6 +153,8 @@ create table occurrences (
     constraint occurrences_stage_check check (stage in ('preliminary', 'final'))
 );
 --bun:split
+create index occurrences_merged_idx on occurrences (merged_into) where merged_into is not null;
+--bun:split
 -- Sources rename their events; every name they ever used leads to one occurrence.
 create table occurrence_aliases (
     scope text not null default '',

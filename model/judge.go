@@ -8,7 +8,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
-	"parapet/model/hazard"
 	"parapet/model/internal/adjudicate"
 	"parapet/model/trigger"
 	"parapet/model/wire"
@@ -26,8 +25,9 @@ type judging struct {
 	policies []*policyRow
 	existing map[uuid.UUID]*claimRow // by policy: the claim for this occurrence
 	others   map[uuid.UUID][]*claimRow
-	sources  map[uuid.UUID]string // of the occurrences of others
-	restsOn  map[uuid.UUID]string // the source version of the determinations of existing
+	same     map[uuid.UUID]bool           // the occurrence and what was merged into it
+	happened map[uuid.UUID]*occurrenceRow // the occurrences of others
+	restsOn  map[uuid.UUID]string         // the source version of the determinations of existing
 	methods  map[uuid.UUID][]*payoutMethodRow
 
 	determinations []*determinationRow
@@ -60,7 +60,7 @@ func (j *judging) settle(ctx context.Context) error {
 		d := trigger.Evaluate(p.Cover, p.covered(), p.PayableFrom, j.facts)
 		claim := j.existing[p.ID]
 		switch {
-		case claim == nil && (!d.Met || d.Amount == 0):
+		case claim == nil && (!d.Met || d.Amount == 0 || j.counted(p)):
 			continue
 		case claim == nil:
 			if err := j.open(p, d); err != nil {
@@ -168,7 +168,7 @@ func (j *judging) decide(p *policyRow, row *claimRow, det *determinationRow, d t
 	if decision.Outcome == adjudicate.Approve {
 		row.Amount = &decision.Amount
 	}
-	event, err := step(j.unit, &row.header, ClaimArrows, &row.Status, ClaimStatus(outcome))
+	event, err := j.become(row, ClaimStatus(outcome))
 	if err != nil {
 		return err
 	}
@@ -177,6 +177,15 @@ func (j *judging) decide(p *policyRow, row *claimRow, det *determinationRow, d t
 		return err
 	}
 	return j.owe(p, row, decision.Amount)
+}
+
+// become moves a claim; one that goes on waiting, for another reason, is updated.
+func (j *judging) become(row *claimRow, to ClaimStatus) (EventType, error) {
+	if row.Status == to {
+		j.touch(&row.header)
+		return EventClaimUpdated, nil
+	}
+	return step(j.unit, &row.header, ClaimArrows, &row.Status, to)
 }
 
 // reviewAfter is when a deferred claim is looked at again at the latest.
@@ -221,26 +230,4 @@ func (j *judging) say(row *claimRow, det *determinationRow, kind EventType, summ
 		return err
 	}
 	return j.tell(row, kind, &event, summary, data)
-}
-
-// duplicateWithin is how close in time two sources' reports of one quake lie.
-// Agencies date the same quake seconds apart; two minutes is generous.
-const duplicateWithin = 2 * time.Minute
-
-// duplicate tells whether another source's report of the same event is claimed
-// already: nobody is paid twice because two sources saw one quake.
-func (j *judging) duplicate(p *policyRow, row *claimRow, at time.Time) bool {
-	within := duplicateWithin
-	if p.Cover.Trigger.Kind != hazard.Earthquake {
-		within = 3 * 24 * time.Hour // a storm or a wet spell lasts days
-	}
-	for _, c := range j.others[p.ID] {
-		if c == row || c.OccurrenceID == nil || c.Status == ClaimDeclined || c.Status == ClaimWithdrawn {
-			continue
-		}
-		if j.sources[*c.OccurrenceID] != j.occurrence.Source && c.OccurredAt.Sub(at).Abs() <= within {
-			return true
-		}
-	}
-	return false
 }

@@ -136,7 +136,8 @@ join policies p on p.footprint && b.box and p.status <> 'archived'
 	and p.kind = b.kind and p.effective_at <= b.last and p.expires_at > b.first
 	and (b.scope = '' or p.partner = b.scope)
 union
-select c.occurrence_id, c.policy_id from claims c where c.occurrence_id in (?) and c.status = 'deferred'
+select coalesce(oc.merged_into, oc.id), c.policy_id from occurrences oc join claims c on c.occurrence_id = oc.id and c.status = 'deferred'
+where oc.id in (?) or oc.merged_into in (?)
 order by 1, 2`
 
 // candidates are the policies each occurrence may concern: those whose box it
@@ -158,7 +159,7 @@ func (s *Service) candidates(ctx context.Context, happened []happening) (map[uui
 	}
 	var pairs []struct{ OccurrenceID, ID uuid.UUID }
 	query := fmt.Sprintf(candidatesQuery, strings.Join(values, ", "))
-	if err := s.db.NewRaw(query, append(args, bun.List(ids))...).Scan(ctx, &pairs); err != nil {
+	if err := s.db.NewRaw(query, append(args, bun.List(ids), bun.List(ids))...).Scan(ctx, &pairs); err != nil {
 		return nil, explain(fmt.Errorf("find candidates: %w", err))
 	}
 	for _, pair := range pairs {
@@ -196,7 +197,8 @@ func (s *Service) evaluate(ctx context.Context, row *occurrenceRow, facts trigge
 func (s *Service) hits(ctx context.Context, row *occurrenceRow, facts trigger.Occurrence, candidates []uuid.UUID) ([]uuid.UUID, error) {
 	var policies []*policyRow
 	err := s.db.NewSelect().Model(&policies).Column("id", "cover", "effective_at", "payable_from", "expires_at", "cancelled_at").
-		ColumnExpr("exists (select from claims c where c.policy_id = p.id and c.occurrence_id = ? and c.status = 'deferred') as waits", row.ID).
+		ColumnExpr(`exists (select from claims c where c.policy_id = p.id and c.status = 'deferred'
+			and c.occurrence_id in (select id from occurrences where id = ?0 or merged_into = ?0)) as waits`, row.ID).
 		Where("p.id in (?)", bun.List(candidates)).OrderExpr("p.id").Scan(ctx)
 	if err != nil {
 		return nil, explain(fmt.Errorf("read candidates: %w", err))

@@ -51,6 +51,25 @@ func (r *occurrenceRow) brief(at time.Time) *wire.OccurrenceBrief {
 	return &wire.OccurrenceBrief{ID: nounOccurrence.id(r.ID), Source: r.Source, SourceEventID: r.SourceEventID, OccurredAt: at}
 }
 
+// leading gives observations their occurrences. It thinks in memory and writes
+// at the end, because two reports of one batch may turn out to be one event.
+type leading struct {
+	*recording
+
+	source  string
+	known   map[string]uuid.UUID // every name of the batch that leads somewhere
+	created []occurrenceRow
+	named   []aliasRow
+	merged  []merger
+	touched map[uuid.UUID]bool
+}
+
+// merger is occurrences that turned out to be another one.
+type merger struct {
+	into   uuid.UUID
+	losers []uuid.UUID
+}
+
 // lead gives every changed quake and fix its occurrence and returns the
 // occurrences concerned. All names a source ever used for an event lead to one
 // occurrence; when two turn out to be one, the older one takes the other's
@@ -60,42 +79,68 @@ func (r *recording) lead(ctx context.Context, source string) ([]uuid.UUID, error
 	if err != nil {
 		return nil, err
 	}
-	var created []occurrenceRow
-	var named []aliasRow
-	touched := make(map[uuid.UUID]bool)
+	l := leading{recording: r, source: source, known: known, touched: make(map[uuid.UUID]bool)}
 	for _, row := range r.changed {
-		if row.Kind == hazard.StationDay {
-			continue
+		if row.Kind != hazard.StationDay {
+			l.follow(row)
 		}
-		names := append([]string{row.SourceEventID}, row.Body.Aliases...)
-		id, found := r.agreed(names, known)
-		if len(found) == 0 {
-			id = newID()
-			created = append(created, row.occurrence(id))
-		}
-		if len(found) > 1 {
-			if err := r.merge(ctx, id, found, known); err != nil {
-				return nil, err
-			}
-		}
-		for _, name := range names {
-			if _, ok := known[name]; !ok {
-				known[name] = id
-				named = append(named, aliasRow{Scope: r.scope, Source: source, Alias: name, OccurrenceID: id})
-			}
-		}
-		touched[id] = true
-		row.OccurrenceID = &id
 	}
-	if err := r.insertOccurrences(ctx, created, named); err != nil {
+	if err := l.write(ctx); err != nil {
 		return nil, err
 	}
-	return slices.SortedFunc(maps.Keys(touched), func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) }), nil
+	return slices.SortedFunc(maps.Keys(l.touched), func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) }), nil
+}
+
+func (l *leading) follow(row *observationRow) {
+	names := append([]string{row.SourceEventID}, row.Body.Aliases...)
+	id, found := agreed(names, l.known)
+	switch {
+	case len(found) == 0:
+		id = newID()
+		l.created = append(l.created, row.occurrence(id))
+	case len(found) > 1:
+		l.merge(id, slices.DeleteFunc(found, func(other uuid.UUID) bool { return other == id }))
+	}
+	for _, name := range names {
+		if _, ok := l.known[name]; !ok {
+			l.known[name] = id
+			l.named = append(l.named, aliasRow{Scope: l.scope, Source: l.source, Alias: name, OccurrenceID: id})
+		}
+	}
+	l.touched[id] = true
+	row.OccurrenceID = &id
+}
+
+// merge points everything that leads to the losers to the winner.
+func (l *leading) merge(into uuid.UUID, losers []uuid.UUID) {
+	lost := func(id uuid.UUID) bool { return slices.Contains(losers, id) }
+	for name, id := range l.known {
+		if lost(id) {
+			l.known[name] = into
+		}
+	}
+	for i := range l.named {
+		if lost(l.named[i].OccurrenceID) {
+			l.named[i].OccurrenceID = into
+		}
+	}
+	for i := range l.created {
+		if c := &l.created[i]; lost(c.ID) || c.MergedInto != nil && lost(*c.MergedInto) {
+			c.MergedInto = &into
+		}
+	}
+	for _, row := range l.changed {
+		if row.OccurrenceID != nil && lost(*row.OccurrenceID) {
+			row.OccurrenceID = &into
+		}
+	}
+	maps.DeleteFunc(l.touched, func(id uuid.UUID, _ bool) bool { return lost(id) })
+	l.merged = append(l.merged, merger{into, losers})
 }
 
 // agreed is the oldest occurrence that any of the names leads to, and all of
 // them.
-func (r *recording) agreed(names []string, known map[string]uuid.UUID) (uuid.UUID, []uuid.UUID) {
+func agreed(names []string, known map[string]uuid.UUID) (uuid.UUID, []uuid.UUID) {
 	var found []uuid.UUID
 	for _, name := range names {
 		if id, ok := known[name]; ok && !slices.Contains(found, id) {
@@ -131,39 +176,27 @@ func (r *recording) aliases(ctx context.Context, source string) (map[string]uuid
 	return known, nil
 }
 
-func (r *recording) merge(ctx context.Context, into uuid.UUID, found []uuid.UUID, known map[string]uuid.UUID) error {
-	losers := slices.DeleteFunc(slices.Clone(found), func(id uuid.UUID) bool { return id == into })
-	for _, set := range []string{
-		"update occurrences set merged_into = ?0, version = version + 1, updated_at = ?2 where id in (?1)",
-		"update observations set occurrence_id = ?0 where occurrence_id in (?1)",
-		"update occurrence_aliases set occurrence_id = ?0 where occurrence_id in (?1)",
-	} {
-		if _, err := r.NewRaw(set, into, bun.List(losers), r.now).Exec(ctx); err != nil {
-			return fmt.Errorf("merge occurrences: %w", err)
-		}
-	}
-	for name, id := range known {
-		if slices.Contains(losers, id) {
-			known[name] = into
-		}
-	}
-	for _, row := range r.changed {
-		if row.OccurrenceID != nil && slices.Contains(losers, *row.OccurrenceID) {
-			row.OccurrenceID = &into
-		}
-	}
-	return nil
-}
-
-func (r *recording) insertOccurrences(ctx context.Context, created []occurrenceRow, named []aliasRow) error {
-	if len(created) > 0 {
-		if _, err := r.NewInsert().Model(&created).Exec(ctx); err != nil {
+// write inserts what is new, then moves what was merged.
+func (l *leading) write(ctx context.Context) error {
+	if len(l.created) > 0 {
+		if _, err := l.NewInsert().Model(&l.created).Exec(ctx); err != nil {
 			return fmt.Errorf("insert occurrences: %w", err)
 		}
 	}
-	if len(named) > 0 {
-		if _, err := r.NewInsert().Model(&named).Exec(ctx); err != nil {
+	if len(l.named) > 0 {
+		if _, err := l.NewInsert().Model(&l.named).Exec(ctx); err != nil {
 			return fmt.Errorf("insert aliases: %w", err)
+		}
+	}
+	for _, m := range l.merged {
+		for _, set := range []string{
+			"update occurrences set merged_into = ?0, version = version + 1, updated_at = ?2 where id in (?1) or merged_into in (?1)",
+			"update observations set occurrence_id = ?0 where occurrence_id in (?1)",
+			"update occurrence_aliases set occurrence_id = ?0 where occurrence_id in (?1)",
+		} {
+			if _, err := l.NewRaw(set, m.into, bun.List(m.losers), l.now).Exec(ctx); err != nil {
+				return fmt.Errorf("merge occurrences: %w", err)
+			}
 		}
 	}
 	return nil

@@ -1,0 +1,143 @@
+package model
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+)
+
+// read fetches what a decision needs to know, in one statement a kind.
+func (j *judging) read(ctx context.Context, policies []*policyRow) error {
+	j.policies = policies
+	j.existing, j.others = make(map[uuid.UUID]*claimRow), make(map[uuid.UUID][]*claimRow)
+	if len(policies) == 0 {
+		return nil
+	}
+	if err := j.names(ctx); err != nil {
+		return err
+	}
+	var claims []*claimRow
+	err := j.NewSelect().Model(&claims).Where("c.policy_id in (?)", bun.List(policyIDs(policies))).
+		OrderExpr("c.id").For("NO KEY UPDATE").Scan(ctx)
+	if err != nil {
+		return fmt.Errorf("lock claims: %w", err)
+	}
+	for _, c := range claims {
+		j.since(&c.header)
+		j.others[c.PolicyID] = append(j.others[c.PolicyID], c)
+		if have := j.existing[c.PolicyID]; j.concerns(c) && (have == nil || c.provisional() && !have.provisional()) {
+			j.existing[c.PolicyID] = c
+		}
+	}
+	if err := j.readHappened(ctx, claims); err != nil {
+		return err
+	}
+	if err := j.readVersions(ctx); err != nil {
+		return err
+	}
+	j.methods, err = j.methodsOf(ctx, policies)
+	return err
+}
+
+// names are the occurrence and everything that was merged into it.
+func (j *judging) names(ctx context.Context) error {
+	var merged []uuid.UUID
+	err := j.NewSelect().Model((*occurrenceRow)(nil)).Column("id").Where("merged_into = ?", j.occurrence.ID).Scan(ctx, &merged)
+	if err != nil {
+		return fmt.Errorf("read merged occurrences: %w", err)
+	}
+	j.same = map[uuid.UUID]bool{j.occurrence.ID: true}
+	for _, id := range merged {
+		j.same[id] = true
+	}
+	return nil
+}
+
+// concerns tells whether a claim is about the occurrence, by whatever name.
+func (j *judging) concerns(c *claimRow) bool { return c.OccurrenceID != nil && j.same[*c.OccurrenceID] }
+
+func (j *judging) readHappened(ctx context.Context, claims []*claimRow) error {
+	j.happened = make(map[uuid.UUID]*occurrenceRow)
+	var ids []uuid.UUID
+	for _, c := range claims {
+		if c.OccurrenceID != nil {
+			ids = append(ids, *c.OccurrenceID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	var rows []*occurrenceRow
+	if err := j.NewSelect().Model(&rows).Where("id in (?)", bun.List(ids)).Scan(ctx); err != nil {
+		return fmt.Errorf("read occurrences of claims: %w", err)
+	}
+	for _, row := range rows {
+		j.happened[row.ID] = row
+	}
+	return nil
+}
+
+func (j *judging) readVersions(ctx context.Context) error {
+	j.restsOn = make(map[uuid.UUID]string)
+	var ids []uuid.UUID
+	for _, c := range j.existing {
+		ids = append(ids, *c.DeterminationID)
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	var rows []determinationRow
+	if err := j.NewSelect().Model(&rows).Column("id", "body").Where("id in (?)", bun.List(ids)).Scan(ctx); err != nil {
+		return fmt.Errorf("read determinations: %w", err)
+	}
+	for _, row := range rows {
+		j.restsOn[row.ID] = row.Body.SourceVersion
+	}
+	return nil
+}
+
+// write puts the slice into the database: one statement a table.
+func (j *judging) write(ctx context.Context) error {
+	writes := []struct {
+		rows  int
+		write func() error
+	}{
+		{len(j.determinations), func() error { return insert(ctx, j.unit, &j.determinations) }},
+		{len(j.opened), func() error { return insert(ctx, j.unit, &j.opened) }},
+		{len(j.moved), func() error {
+			return j.update(ctx, &j.moved, "status", "determination_id", "occurred_at", "amount", "outcome", "reason_codes", "decided_at", "next_review_at", "timeline_sequence")
+		}},
+		{len(j.shrunk), func() error { return j.update(ctx, &j.shrunk, "status", "limit_remaining") }},
+		{len(j.payouts), func() error { return insert(ctx, j.unit, &j.payouts) }},
+	}
+	for _, w := range writes {
+		if w.rows == 0 {
+			continue
+		}
+		if err := w.write(); err != nil {
+			return fmt.Errorf("write claims: %w", err)
+		}
+	}
+	return nil
+}
+
+func insert(ctx context.Context, u *unit, rows any) error {
+	_, err := u.NewInsert().Model(rows).Exec(ctx)
+	return err
+}
+
+// update writes locked rows back; their versions cannot have moved.
+func (j *judging) update(ctx context.Context, rows any, columns ...string) error {
+	_, err := j.NewUpdate().Model(rows).Column(append(columns, "version", "updated_at")...).Bulk().Exec(ctx)
+	return err
+}
+
+func policyIDs(policies []*policyRow) []uuid.UUID {
+	ids := make([]uuid.UUID, len(policies))
+	for i, p := range policies {
+		ids[i] = p.ID
+	}
+	return ids
+}
