@@ -186,6 +186,8 @@ func TestReadiness(t *testing.T) {
 	require.NotContains(t, p.Detail, "EOF")
 }
 
+func production(c *rest.Config) { c.Development = false }
+
 func TestBothBasesAnswerAlike(t *testing.T) {
 	t.Parallel()
 	door := open(t, func(c *rest.Config) { c.Family = "cover" })

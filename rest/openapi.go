@@ -63,7 +63,7 @@ func (d *door) document() *huma.OpenAPI {
 
 func (r *route) operation(schemas huma.Registry) *huma.Operation {
 	op := &huma.Operation{
-		Method: r.method, Path: r.path, OperationID: r.operationID(), Tags: []string{r.tag},
+		Method: r.method, Path: r.path, OperationID: r.id, Tags: []string{r.tag},
 		Summary: r.summary, Description: r.about,
 		Security:   []map[string][]string{{"bearer": {string(r.scope)}}},
 		Parameters: r.documentedParameters(),
@@ -81,25 +81,6 @@ func (r *route) operation(schemas huma.Registry) *huma.Operation {
 		op.Responses[strconv.Itoa(status)] = &huma.Response{Ref: "#/components/responses/" + problemName(status)}
 	}
 	return op
-}
-
-// operationID is the method's verb and the path's words: getClaimsTimeline.
-func (r *route) operationID() string {
-	verb := map[string]string{http.MethodGet: "get", http.MethodPost: "post"}[r.method]
-	if r.listed {
-		verb = "list"
-	}
-	var id strings.Builder
-	id.WriteString(verb)
-	for word := range strings.FieldsFuncSeq(r.path, func(c rune) bool { return c == '/' || c == '_' || c == '-' }) {
-		if !strings.ContainsAny(word, "{}") {
-			id.WriteString(strings.ToUpper(word[:1]) + word[1:])
-		}
-	}
-	if last := r.path[strings.LastIndexByte(r.path, '/')+1:]; strings.HasPrefix(last, "{") {
-		return strings.TrimSuffix(id.String(), "s")
-	}
-	return id.String()
 }
 
 func (r *route) documentedParameters() []*huma.Param {

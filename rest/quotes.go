@@ -16,7 +16,7 @@ type References struct {
 }
 
 type quoteRequest struct {
-	Product string         `json:"product" doc:"Key of the product; GET /products lists them." example:"quake-circle"`
+	Product string         `json:"product" doc:"Key of the product, whose latest version is quoted." example:"quake-circle"`
 	Context jsontext.Value `json:"context" doc:"What is to be covered, by the product's schema. Only partner is needed; everything else has a default. Members the product does not know are kept and named in ignored_context."`
 	References
 }

@@ -16,6 +16,7 @@ import (
 type route struct {
 	method, path string
 	scope        model.Scope
+	id           string // operationId: the name of the method in generated clients
 	tag          string
 	summary      string
 	about        string // what the document says below the summary
@@ -27,7 +28,6 @@ type route struct {
 	listed   bool         // takes limit and cursor
 	file     bool         // answers with bytes of a type of their own
 	sandbox  bool         // exists in development only
-	conflict bool         // may answer 409
 
 	serve func(context.Context, *call) error
 }
@@ -84,7 +84,7 @@ func creates[In, Out any](path string, scope model.Scope, do func(context.Contex
 func records[In, Out any](path string, scope model.Scope, do func(context.Context, *call, In) (*Out, bool, error)) route {
 	return route{
 		method: http.MethodPost, path: path, scope: scope, in: reflect.TypeFor[In](), out: reflect.TypeFor[Out](),
-		statuses: []int{http.StatusCreated, http.StatusOK}, limit: bodyLimit, conflict: true,
+		statuses: []int{http.StatusCreated, http.StatusOK}, limit: bodyLimit,
 		serve: func(ctx context.Context, c *call) error {
 			in, err := decode[In](c)
 			if err != nil {
@@ -100,8 +100,8 @@ func records[In, Out any](path string, scope model.Scope, do func(context.Contex
 }
 
 // named gives a route its place in the document.
-func (r route) named(tag, summary, about string) route {
-	r.tag, r.summary, r.about = tag, summary, about
+func (r route) named(id, tag, summary, about string) route {
+	r.id, r.tag, r.summary, r.about = id, tag, summary, about
 	return r
 }
 

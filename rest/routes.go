@@ -7,43 +7,43 @@ import "parapet/model"
 func (d *door) table() []route {
 	rows := []route{
 		creates("/quotes", model.ScopeQuotesWrite, d.createQuote).atLocation().
-			named("Quotes", "Price cover", "Answers what would bind, what it costs line by line, and every past event that would have paid. Quoting reserves nothing."),
+			named("createQuote", "Quotes", "Price cover", "Answers what would bind, what it costs line by line, and every past event that would have paid. Quoting reserves nothing."),
 		reads("/quotes/{quote_id}", model.ScopeQuotesRead, d.getQuote).
-			named("Quotes", "Read a quote", ""),
+			named("getQuote", "Quotes", "Read a quote", ""),
 
 		creates("/policies", model.ScopePoliciesWrite, d.bindPolicy).atLocation().
-			named("Policies", "Bind a quote", "Makes the quoted cover binding at once. A quote binds once: a second time is 409 quote_already_bound with the policy in resource_id."),
+			named("createPolicy", "Policies", "Bind a quote", "Makes the quoted cover binding at once. A quote binds once: a second time is 409 quote_already_bound with the policy in resource_id."),
 		reads("/policies/{policy_id}", model.ScopePoliciesRead, d.getPolicy).
-			named("Policies", "Read a policy", ""),
+			named("getPolicy", "Policies", "Read a policy", ""),
 
 		records("/claims", model.ScopeClaimsWrite, d.openClaim).atLocation().
-			named("Claims", "Open a claim", "A claim that names an observation or a source event is decided by the policy's trigger: 201 when it is met, 422 trigger_not_met with the numbers when it is not. A claim that names neither is decided by an operator. Where the policy already has a claim for the occurrence, usually because matching opened it, the answer is 200 with that claim."),
+			named("createClaim", "Claims", "Open a claim", "A claim that names an observation or a source event is decided by the policy's trigger: 201 when it is met, 422 trigger_not_met with the numbers when it is not. A claim that names neither is decided by an operator. Where the policy already has a claim for the occurrence, usually because matching opened it, the answer is 200 with that claim."),
 		reads("/claims/{claim_id}", model.ScopeClaimsRead, d.getClaim).
-			named("Claims", "Read a claim", "With its determination, decision and payouts."),
+			named("getClaim", "Claims", "Read a claim", "With its determination, decision and payouts."),
 		lists("/claims/{claim_id}/timeline", model.ScopeClaimsRead, d.getTimeline).
-			named("Claims", "Read a claim's story", "Oldest first, numbered without gaps."),
+			named("listTimeline", "Claims", "Read a claim's story", "Oldest first, numbered without gaps."),
 
 		creates("/claims/{claim_id}/attachments", model.ScopeClaimsWrite, d.addAttachment).upTo(attachmentLimit).
-			named("Attachments", "Add a document", ""),
+			named("createAttachment", "Attachments", "Add a document", ""),
 		lists("/claims/{claim_id}/attachments", model.ScopeClaimsRead, d.getAttachments).
-			named("Attachments", "List a claim's documents", "Newest first."),
+			named("listAttachments", "Attachments", "List a claim's documents", "Newest first."),
 		downloads("/claims/{claim_id}/attachments/{attachment_id}/content", model.ScopeClaimsRead, d.downloadAttachment).
-			named("Attachments", "Download a document", "The bytes as they were sent, to be saved, not shown."),
+			named("downloadAttachment", "Attachments", "Download a document", "The bytes as they were sent, to be saved, not shown."),
 
 		creates("/claims/{claim_id}/messages", model.ScopeClaimsWrite, d.addMessage).
-			named("Messages", "Write a message", ""),
+			named("createMessage", "Messages", "Write a message", ""),
 		lists("/claims/{claim_id}/messages", model.ScopeClaimsRead, d.getMessages).
-			named("Messages", "Read the conversation", "Oldest first."),
+			named("listMessages", "Messages", "Read the conversation", "Oldest first."),
 
 		creates("/payout_methods", model.ScopePayoutMethodsWrite, d.recordPayoutMethod).
-			named("Payouts", "Record a payout method", "The number is checked, stored encrypted, never shown again and never logged. An earlier method of the same claim or policy is replaced; payouts that waited for one move on."),
+			named("createPayoutMethod", "Payouts", "Record a payout method", "The number is checked, stored encrypted, never shown again and never logged. An earlier method of the same claim or policy is replaced; payouts that waited for one move on."),
 		lists("/claims/{claim_id}/payout-methods", model.ScopeClaimsRead, d.getPayoutMethods).
-			named("Payouts", "List a claim's payout methods", "Newest first, the policy's methods included."),
+			named("listPayoutMethods", "Payouts", "List a claim's payout methods", "Newest first, the policy's methods included."),
 
 		records("/observations", model.ScopeObservationsWrite, d.recordObservations).
-			named("Observations", "Report what was measured", "One observation answers 201, or 200 when it says nothing new. Up to 1000 under observations answer 200 with a result for each."),
+			named("createObservations", "Observations", "Report what was measured", "One observation answers 201, or 200 when it says nothing new. Up to 1000 under observations answer 200 with a result for each."),
 		records("/sandbox/observations", model.ScopeClaimsWrite, d.rehearseObservations).rehearsed().
-			named("Observations", "Rehearse a claim", "Like POST /observations, in development only, and seen by your own policies only."),
+			named("createSandboxObservations", "Observations", "Rehearse a claim", "Like POST /observations, in development only, and seen by your own policies only."),
 	}
 	kept := rows[:0]
 	for _, row := range rows {

@@ -1,0 +1,175 @@
+package rest
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/stretchr/testify/require"
+
+	"parapet/model"
+	"parapet/model/wire"
+)
+
+// specimen has a member of every type that requests have.
+type specimen struct {
+	Name   string            `json:"name"`
+	At     time.Time         `json:"at,omitzero"`
+	Count  *int64            `json:"count,omitzero"`
+	Share  float64           `json:"share,omitzero"`
+	File   []byte            `json:"file,omitzero"`
+	Free   jsontext.Value    `json:"free,omitzero"`
+	Labels map[string]string `json:"labels,omitzero"`
+	Money  *wire.Money       `json:"money,omitzero"`
+	Tags   []string          `json:"tags,omitzero"`
+}
+
+func TestParse(t *testing.T) {
+	t.Parallel()
+	count := int64(-9223372036854775808)
+	var got specimen
+	require.NoError(t, parse([]byte(` {"name":"ä\ud83d\ude00","at":"2018-02-06T15:50:42.5+02:00","count":-9223372036854775808,
+		"share":1.5e1,"file":"AAE=","free":{"A":1e400,"b":[null]},"labels":{"x/y":"z"},"money":{"amount":1,"currency":"USD"},"tags":["a",""]} `), &got))
+	want := specimen{
+		Name: "ä😀", At: time.Date(2018, 2, 6, 13, 50, 42, 5e8, time.UTC), Count: &count, Share: 15, File: []byte{0, 1},
+		Free: jsontext.Value(`{"A":1e400,"b":[null]}`), Labels: map[string]string{"x/y": "z"},
+		Money: &wire.Money{Amount: 1, Currency: "USD"}, Tags: []string{"a", ""},
+	}
+	require.True(t, want.At.Equal(got.At))
+	want.At = got.At
+	require.Equal(t, want, got)
+}
+
+func TestParseRefusesBeforeItJudges(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]struct {
+		code     model.Code
+		pointers []string
+	}{
+		``:                           {model.CodeMalformedJSON, nil},
+		` `:                          {model.CodeMalformedJSON, nil},
+		`{`:                          {model.CodeMalformedJSON, nil},
+		`{"name":"a"`:                {model.CodeMalformedJSON, nil},
+		`{"name":"a"} x`:             {model.CodeMalformedJSON, nil},
+		`{"name":"a"}{}`:             {model.CodeMalformedJSON, nil},
+		`{"name":"a",}`:              {model.CodeMalformedJSON, nil},
+		`{'name':'a'}`:               {model.CodeMalformedJSON, nil},
+		`{"name":NaN}`:               {model.CodeMalformedJSON, nil},
+		`{"name":01}`:                {model.CodeMalformedJSON, nil},
+		"\ufeff{\"name\":\"a\"}":     {model.CodeMalformedJSON, nil},
+		"{\"name\":\"a\x00\"}":       {model.CodeMalformedJSON, nil},
+		"{\"name\":\"\xff\"}":        {model.CodeMalformedJSON, nil},
+		`{"name":"\ud800"}`:          {model.CodeMalformedJSON, nil},
+		`{"name":"a\u0000b"}`:        {model.CodeMalformedJSON, nil},
+		`{"free":{"\u0000":1}}`:      {model.CodeMalformedJSON, nil},
+		`{"free":{"a":"\udc00"}}`:    {model.CodeMalformedJSON, nil},
+		`{"name":1,"name":2}`:        {model.CodeDuplicateField, []string{"/name"}},
+		`{"free":{"a":1,"a":1}}`:     {model.CodeDuplicateField, []string{"/free/a"}},
+		`{"x":{"a":1,"a":1}}`:        {model.CodeDuplicateField, []string{"/x/a"}},
+		`{"NAME":"a","naMe":1}`:      {model.CodeUnknownField, []string{"/NAME", "/naMe"}},
+		`{"money":{"a/b":1,"~":{}}}`: {model.CodeUnknownField, []string{"/money/a~1b", "/money/~0"}},
+	} {
+		err := parse([]byte(body), new(specimen))
+		require.Equal(t, want.code, model.CodeOf(err), body)
+		require.Equal(t, want.pointers, pointers(err), body)
+	}
+	require.NoError(t, parse([]byte(`{"name":"\\u0000"}`), new(specimen)), "an escaped backslash is no NUL")
+}
+
+func pointers(err error) (all []string) {
+	var e *model.Error
+	if errors.As(err, &e) {
+		for _, field := range e.Fields {
+			all = append(all, field.Pointer)
+		}
+	}
+	return all
+}
+
+func TestParseTellsEveryMistakeAtOnce(t *testing.T) {
+	t.Parallel()
+	err := parse([]byte(`{"at":"2018-02-06T15:50:42","count":1.5,"share":"1","file":"AAE","free":[],"labels":{"a":null,"b":1},
+		"money":{"amount":9223372036854775808},"tags":["a",null,2]}`), new(specimen))
+	var e *model.Error
+	require.ErrorAs(t, err, &e)
+	require.Equal(t, model.CodeValidationFailed, e.Code)
+	require.Equal(t, []model.FieldError{
+		{Pointer: "/at", Code: "format", Detail: "Give an RFC 3339 time with its zone, such as 2018-02-06T15:50:42Z."},
+		{Pointer: "/count", Code: "type", Detail: "Give a whole number of at most 64 bits."},
+		{Pointer: "/share", Code: "type", Detail: "Give a number."},
+		{Pointer: "/file", Code: "format", Detail: "Give the bytes in base64 (RFC 4648 section 4, padded)."},
+		{Pointer: "/free", Code: "type", Detail: "Give an object."},
+		{Pointer: "/labels/a", Code: "null", Detail: "It must not be null: give a string."},
+		{Pointer: "/labels/b", Code: "type", Detail: "Give a string."},
+		{Pointer: "/money/amount", Code: "type", Detail: "Give a whole number of at most 64 bits."},
+		{Pointer: "/money/currency", Code: "required", Detail: "It is missing: give a string."},
+		{Pointer: "/tags/1", Code: "null", Detail: "It must not be null: give a string."},
+		{Pointer: "/tags/2", Code: "type", Detail: "Give a string."},
+		{Pointer: "/name", Code: "required", Detail: "It is missing: give a string."},
+	}, e.Fields)
+	require.Equal(t, []string{""}, pointers(parse([]byte(`[]`), new(specimen))))
+	require.Equal(t, []string{""}, pointers(parse([]byte(`null`), new(specimen))))
+}
+
+func TestParseBoundsDepthAndItsOwnAnswer(t *testing.T) {
+	t.Parallel()
+	nested := func(depth int) []byte {
+		return []byte(`{"name":"[[[","free":{"a":` + strings.Repeat("[", depth-2) + strings.Repeat("]", depth-2) + `}}`)
+	}
+	require.NoError(t, parse(nested(64), new(specimen)))
+	require.Equal(t, model.CodeMalformedJSON, model.CodeOf(parse(nested(65), new(specimen))))
+	require.Equal(t, model.CodeMalformedJSON, model.CodeOf(parse([]byte(strings.Repeat("[", 1<<20)), new(specimen))))
+	flood := parse([]byte(`{"tags":[`+strings.Repeat("1,", 1<<15)+`1]}`), new(specimen))
+	require.Len(t, pointers(flood), maxFieldErrors)
+	long := parse([]byte(`{"labels":{"`+strings.Repeat("x", 1<<15)+`":1}}`), new(specimen))
+	require.Less(t, len(pointers(long)[0]), 300)
+}
+
+func TestObservationsComeAloneOrTogether(t *testing.T) {
+	t.Parallel()
+	var one, batch observationsRequest
+	require.Equal(t,
+		[]string{"/source", "/source_event_id", "/kind", "/occurred_at", "/stage", "/measures"},
+		pointers(parse([]byte(`{}`), &one)))
+	require.NoError(t, parse([]byte(`{"observations":[{"occurred_at":"yesterday","revision":"1","measures":{"wind":{"value":1}}},
+		{"source":"usgs","source_event_id":"x","kind":"earthquake","occurred_at":"2018-02-06T15:50:42Z","stage":"final","measures":{}}]}`), &batch))
+	require.Len(t, batch.batch, 2)
+	require.Equal(t,
+		[]string{"/occurred_at", "/revision", "/measures/wind/value", "/measures/wind/unit", "/source", "/source_event_id", "/kind", "/stage"},
+		pointers(model.Invalid(batch.batch[0].wrong...)))
+	require.Empty(t, batch.batch[1].wrong)
+	require.Equal(t, "usgs", batch.batch[1].Source)
+	require.Equal(t, []string{"/observations"}, pointers(parse([]byte(`{"observations":{}}`), &batch)))
+	require.Equal(t, []string{"/observations/0/lat"}, pointers(parse([]byte(`{"observations":[{"lat":1}]}`), &batch)))
+	require.Equal(t, []string{"/source"}, pointers(parse([]byte(`{"source":"usgs","observations":[]}`), &batch)))
+}
+
+// FuzzDecode holds every request against the library's own reading: what parse
+// accepts is strict JSON with the same values, and no input is a panic.
+func FuzzDecode(f *testing.F) {
+	for _, seed := range []string{
+		`{"name":"a","count":1,"free":{"a":[]},"labels":{"a":"b"},"money":{"amount":1,"currency":"USD"}}`,
+		`{"name":"\u0000"}`, `{"name":"\ud800"}`, `{"name":null,"name":1}`, `[`, `{"observations":[{"source":1}]}`,
+		`{"claim_id":"clm_","type":"iban","iban":{"iban":"DE"},"beneficiary":{}}`, "\xff", `{"at":"2018-02-06T15:50:42Z"}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		for _, request := range []any{
+			new(quoteRequest), new(bindRequest), new(claimRequest), new(attachmentRequest), new(messageRequest),
+			new(payoutMethodRequest), new(observationsRequest),
+		} {
+			err := parse(body, request)
+			require.NotEqual(t, model.CodeInternal, map[bool]model.Code{true: "", false: model.CodeOf(err)}[err == nil])
+		}
+		var ours, theirs specimen
+		if parse(body, &ours) == nil {
+			require.NoError(t, json.Unmarshal(body, &theirs, json.RejectUnknownMembers(true)))
+			require.Equal(t, theirs, ours)
+			require.NotContains(t, ours.Name, "\x00")
+		}
+	})
+}

@@ -1,0 +1,119 @@
+package rest_test
+
+import (
+	"flag"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+	"github.com/stretchr/testify/require"
+
+	"parapet/model"
+)
+
+var update = flag.Bool("update", false, "write the OpenAPI document anew")
+
+// The contract's section 4, with the scope of each operation.
+var contract = map[string]model.Scope{
+	"POST /quotes":                                               model.ScopeQuotesWrite,
+	"GET /quotes/{quote_id}":                                     model.ScopeQuotesRead,
+	"POST /policies":                                             model.ScopePoliciesWrite,
+	"GET /policies/{policy_id}":                                  model.ScopePoliciesRead,
+	"POST /claims":                                               model.ScopeClaimsWrite,
+	"GET /claims/{claim_id}":                                     model.ScopeClaimsRead,
+	"GET /claims/{claim_id}/timeline":                            model.ScopeClaimsRead,
+	"POST /claims/{claim_id}/attachments":                        model.ScopeClaimsWrite,
+	"GET /claims/{claim_id}/attachments":                         model.ScopeClaimsRead,
+	"POST /claims/{claim_id}/messages":                           model.ScopeClaimsWrite,
+	"GET /claims/{claim_id}/messages":                            model.ScopeClaimsRead,
+	"POST /payout_methods":                                       model.ScopePayoutMethodsWrite,
+	"GET /claims/{claim_id}/payout-methods":                      model.ScopeClaimsRead,
+	"POST /observations":                                         model.ScopeObservationsWrite,
+	"POST /sandbox/observations":                                 model.ScopeClaimsWrite,
+	"GET /claims/{claim_id}/attachments/{attachment_id}/content": model.ScopeClaimsRead,
+}
+
+type document struct {
+	OpenAPI string
+	Paths   map[string]map[string]struct {
+		Security  []map[string][]string
+		Responses map[string]struct {
+			Ref string `json:"$ref"`
+		}
+	}
+	Components struct {
+		Responses map[string]struct {
+			Content map[string]any
+		}
+	}
+}
+
+func TestDocumentIsTheContract(t *testing.T) {
+	t.Parallel()
+	var doc document
+	body := text(t, request{"GET", "/v1/openapi.json", "", []string{"Authorization: "}}.to(t, open(t, nil)))
+	require.NoError(t, json.Unmarshal(body, &doc, json.MatchCaseInsensitiveNames(true)))
+	require.Equal(t, "3.1.0", doc.OpenAPI)
+	described := map[string]model.Scope{}
+	for path, methods := range doc.Paths {
+		for method, operation := range methods {
+			described[strings.ToUpper(method)+" "+path] = model.Scope(operation.Security[0]["bearer"][0])
+			for status, response := range operation.Responses {
+				name, shared := strings.CutPrefix(response.Ref, "#/components/responses/")
+				require.Equal(t, status >= "400", shared, status)
+				if shared {
+					require.Contains(t, doc.Components.Responses[name].Content, "application/problem+json")
+				}
+			}
+		}
+	}
+	require.Equal(t, contract, described)
+}
+
+// Every address of the document is served under both bases, to whoever has a
+// token only.
+func TestEveryOperationAsksForAToken(t *testing.T) {
+	t.Parallel()
+	door := open(t, nil)
+	for operation := range contract {
+		method, path, _ := strings.Cut(operation, " ")
+		for _, base := range []string{"/v1", "/parametric/v1"} {
+			response := request{method, base + path, "", []string{"Authorization: "}}.to(t, door)
+			require.Equal(t, string(model.CodeTokenMissing), refused(t, response).Code, operation)
+		}
+	}
+}
+
+func TestSandboxIsForDevelopment(t *testing.T) {
+	t.Parallel()
+	door := open(t, production)
+	require.Equal(t, http.StatusNotFound, refused(t, request{"POST", "/v1/sandbox/observations", "{}", nil}.to(t, door)).Status)
+	require.NotContains(t, string(text(t, request{"GET", "/v1/openapi.json", "", nil}.to(t, door))), "sandbox")
+}
+
+// The committed document is the served one: a change of the contract shows in
+// review. Run with -update after changing it on purpose.
+func TestCommittedDocument(t *testing.T) {
+	t.Parallel()
+	served := text(t, request{"GET", "/v1/openapi.yaml", "", nil}.to(t, open(t, nil)))
+	if *update {
+		require.NoError(t, os.WriteFile("openapi.yaml", served, 0o644)) //nolint:gosec // a published document
+	}
+	committed, err := os.ReadFile("openapi.yaml")
+	require.NoError(t, err)
+	require.True(t, slices.Equal(committed, served), "openapi.yaml is stale: go test ./rest -update")
+}
+
+func TestDocumentIsNotSentTwice(t *testing.T) {
+	t.Parallel()
+	door := open(t, nil)
+	first := request{"GET", "/v1/openapi.json", "", nil}.to(t, door)
+	tag := first.Header.Get("ETag")
+	require.NotEmpty(t, text(t, first))
+	second := request{"GET", "/v1/openapi.json", "", []string{`If-None-Match: "other", W/` + tag}}.to(t, door)
+	require.Equal(t, http.StatusNotModified, second.StatusCode)
+	require.Empty(t, text(t, second))
+}

@@ -1,0 +1,101 @@
+package rest
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/model"
+)
+
+// codes reads the domain's list, so that a new one without a status is found.
+func codes(t *testing.T) (all []model.Code) {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), "../model/error.go", nil, 0)
+	require.NoError(t, err)
+	ast.Inspect(file, func(n ast.Node) bool {
+		spec, ok := n.(*ast.ValueSpec)
+		if ok && strings.HasPrefix(spec.Names[0].Name, "Code") {
+			text, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
+			require.NoError(t, err)
+			all = append(all, model.Code(text))
+		}
+		return true
+	})
+	return all
+}
+
+func TestEveryCodeHasAStatus(t *testing.T) {
+	t.Parallel()
+	all := codes(t)
+	require.Len(t, kinds, len(all))
+	for _, code := range all {
+		require.GreaterOrEqual(t, kinds[code].status, 400, code)
+		require.NotEmpty(t, kinds[code].title, code)
+	}
+}
+
+// answered is a refusal as the caller gets it.
+func answered(t *testing.T, err error) (*httptest.ResponseRecorder, string) {
+	t.Helper()
+	var log strings.Builder
+	d := &door{Config: Config{Log: slog.New(slog.NewTextHandler(&log, nil))}}
+	recorder := httptest.NewRecorder()
+	in := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/parametric/v1/x", nil)
+	in.Header.Set("X-Request-Id", "req")
+	c := newCall(recorder, in)
+	d.refuse(t.Context(), c, err)
+	d.log(t.Context(), c, slog.Attr{})
+	return recorder, log.String()
+}
+
+func TestProblemHoldsWhatTheErrorSays(t *testing.T) {
+	t.Parallel()
+	e := model.Fail(model.CodeTriggerNotMet, "Missed.").Because(errors.New("secret"))
+	e.ResourceID, e.RetryAfter, e.Extra = "pol_1", 1500*time.Millisecond, map[string]any{"index": "5.9", "threshold": "6.0"}
+	e.Fields = []model.FieldError{{Pointer: "/a", Code: "b", Detail: "c"}}
+	recorder, log := answered(t, fmt.Errorf("wrapped: %w", e))
+	require.Equal(t, 422, recorder.Code)
+	require.Equal(t, "2", recorder.Header().Get("Retry-After"))
+	require.JSONEq(t, `{"type":"urn:parapet:problem:trigger_not_met","title":"The trigger is not met","status":422,"detail":"Missed.",
+		"instance":"/parametric/v1/x","code":"trigger_not_met","request_id":"req","retryable":false,"resource_id":"pol_1",
+		"errors":[{"pointer":"/a","code":"b","detail":"c"}],"index":"5.9","threshold":"6.0"}`, recorder.Body.String())
+	require.NotContains(t, log, "secret")
+}
+
+func TestInnerTextStaysInTheLog(t *testing.T) {
+	t.Parallel()
+	unwritable := model.Fail(model.CodeStateConflict, "No.")
+	unwritable.Extra = map[string]any{"status": 1}
+	for name, c := range map[string]struct {
+		err    error
+		status int
+		logged string
+	}{
+		"plain":             {errors.New("secret"), 500, "secret"},
+		"internal":          {model.Fail(model.CodeInternal, "secret"), 500, "secret"},
+		"unknown code":      {model.Fail("brand_new", "secret"), 500, "secret"},
+		"unavailable":       {model.Fail(model.CodeUnavailable, "Later.").Because(errors.New("secret")), 503, "secret"},
+		"a member too many": {unwritable, 409, "duplicate"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			recorder, log := answered(t, c.err)
+			require.Equal(t, c.status, recorder.Code)
+			require.NotContains(t, recorder.Body.String(), "secret")
+			require.Contains(t, log, c.logged)
+			require.Contains(t, log, "request_id=req")
+		})
+	}
+}
