@@ -132,16 +132,16 @@ func (c *call) problem(e *model.Error) problem {
 
 // challenge is the WWW-Authenticate header of RFC 6750 section 3.
 func challenge(header http.Header, e *model.Error) {
-	switch kinds[e.Code].status {
-	case http.StatusUnauthorized:
-		if e.Code == model.CodeTokenMissing {
-			header.Set("WWW-Authenticate", `Bearer realm="parapet"`)
-			return
-		}
+	switch e.Code { //nolint:exhaustive // the codes that are about the token
+	case model.CodeTokenMissing:
+		header.Set("WWW-Authenticate", `Bearer realm="parapet"`)
+	case model.CodeTokenInvalid, model.CodeTokenExpired:
 		header.Set("WWW-Authenticate", `Bearer error="invalid_token"`)
-	case http.StatusForbidden:
+	case model.CodeInsufficientScope:
+		value := `Bearer error="insufficient_scope"`
 		if scope, ok := e.Extra["scope"].(string); ok {
-			header.Set("WWW-Authenticate", `Bearer error="insufficient_scope", scope="`+scope+`"`)
+			value += `, scope="` + scope + `"`
 		}
+		header.Set("WWW-Authenticate", value)
 	}
 }

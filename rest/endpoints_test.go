@@ -1,0 +1,194 @@
+package rest_test
+
+import (
+	"encoding/base64"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/model"
+	"parapet/model/wire"
+)
+
+func TestFromQuoteToPayout(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	response := h.post(t, 201, "/parametric/v1/quotes", hualien)
+	quote := record[wire.Quote](t, response)
+	require.Equal(t, "/parametric/v1/quotes/"+quote.ID, response.Header.Get("Location"))
+	require.Equal(t, "no-store", response.Header.Get("Cache-Control"))
+
+	response = h.post(t, 201, "/v1/policies", `{"quote_id":"`+quote.ID+`","policyholder":{"name":"Lin"},"metadata":{"a":"b"}}`)
+	policy := record[wire.Policy](t, response)
+	require.Equal(t, "/v1/policies/"+policy.ID, response.Header.Get("Location"))
+	require.Equal(t, map[string]string{"a": "b"}, policy.Metadata)
+
+	response = h.as(t, "source", nil, request{"POST", "/v1/observations", h.quake(t, "us1000chhc"), nil})
+	require.Equal(t, 201, response.StatusCode)
+	observation := record[wire.Observation](t, response)
+	response = h.post(t, 201, "/v1/claims", `{"policy_id":"`+policy.ID+`","observation_id":"`+observation.ID+`"}`)
+	claim := record[wire.Claim](t, response)
+	require.Equal(t, "/v1/claims/"+claim.ID, response.Header.Get("Location"))
+	require.Equal(t, "6.4", claim.Determination.Index.Value)
+	again := record[wire.Claim](t, h.post(t, 200, "/v1/claims", `{"policy_id":"`+policy.ID+`","source_event":{"source":"usgs","id":"us1000chhc"}}`))
+	require.Equal(t, claim.ID, again.ID)
+
+	method := record[wire.PayoutMethod](t, h.post(t, 201, "/v1/payout_methods", `{"claim_id":"`+claim.ID+`",`+iban))
+	require.Equal(t, "3000", method.Display.Last4)
+	h.Work()
+	claim = record[wire.Claim](t, h.get(t, "/v1/claims/"+claim.ID))
+	require.Equal(t, string(model.PayoutReleased), claim.Payouts[0].Status)
+	methods := record[wire.List[wire.PayoutMethod]](t, h.get(t, "/v1/claims/"+claim.ID+"/payout-methods"))
+	require.Equal(t, method.ID, methods.Data[0].ID)
+
+	entries := record[wire.List[wire.TimelineEntry]](t, h.get(t, "/parametric/v1/claims/"+claim.ID+"/timeline?limit=2"))
+	require.True(t, entries.HasMore)
+	next := record[wire.List[wire.TimelineEntry]](t, h.get(t, "/v1/claims/"+claim.ID+"/timeline?cursor="+*entries.NextCursor))
+	require.Equal(t, int64(3), next.Data[0].Sequence)
+	require.Equal(t, string(model.CodeCursorInvalid), refused(t, h.expect(t, 400, request{"GET", "/v1/claims/" + claim.ID + "/messages?cursor=" + *entries.NextCursor, "", nil})).Code)
+}
+
+// Every endpoint: the right token passes, without the scope it is 403, and a
+// foreign partner's record is 404 to the letter like one that never was.
+func TestEveryEndpointAsksWho(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	quote, policy, claim := h.claim(t)
+	of := func(path string) string { return "/v1/claims/" + claim.ID + path }
+	const unknown = "_01h455vb4pex5vsknk084sn02q"
+	file := `{"file_name":"a.txt","content_type":"text/plain","content_base64":"` + base64.StdEncoding.EncodeToString([]byte("hello")) + `"}`
+	fresh := record[wire.Quote](t, h.post(t, 201, "/v1/quotes", hualien))
+	for _, c := range []struct {
+		method, path, body string
+		scope              model.Scope
+		status, foreign    int
+	}{
+		{"POST", "/v1/quotes", hualien, model.ScopeQuotesWrite, 201, 403},
+		{"GET", "/v1/quotes/" + quote.ID, "", model.ScopeQuotesRead, 200, 404},
+		{"POST", "/v1/policies", `{"quote_id":"` + fresh.ID + `"}`, model.ScopePoliciesWrite, 201, 404},
+		{"GET", "/v1/policies/" + policy.ID, "", model.ScopePoliciesRead, 200, 404},
+		{"POST", "/v1/claims", `{"policy_id":"` + policy.ID + `"}`, model.ScopeClaimsWrite, 201, 404},
+		{"GET", of(""), "", model.ScopeClaimsRead, 200, 404},
+		{"GET", of("/timeline"), "", model.ScopeClaimsRead, 200, 404},
+		{"POST", of("/attachments"), file, model.ScopeClaimsWrite, 201, 404},
+		{"GET", of("/attachments"), "", model.ScopeClaimsRead, 200, 404},
+		{"POST", of("/messages"), `{"body":"hello"}`, model.ScopeClaimsWrite, 201, 404},
+		{"GET", of("/messages"), "", model.ScopeClaimsRead, 200, 404},
+		{"POST", "/v1/payout_methods", `{"claim_id":"` + claim.ID + `",` + iban, model.ScopePayoutMethodsWrite, 201, 404},
+		{"GET", of("/payout-methods"), "", model.ScopeClaimsRead, 200, 404},
+	} {
+		call := request{c.method, c.path, c.body, nil}
+		scopes := []string{string(c.scope)}
+		p := refused(t, h.as(t, "acme", []string{"products:read"}, call))
+		require.Equal(t, string(model.CodeInsufficientScope), p.Code, c.path)
+		p = refused(t, h.as(t, "globex", scopes, call))
+		require.Equal(t, c.foreign, p.Status, c.path)
+		if c.foreign == 404 {
+			for _, id := range []string{quote.ID, fresh.ID, policy.ID, claim.ID} {
+				call.path = strings.ReplaceAll(call.path, id, id[:3]+unknown)
+				call.body = strings.ReplaceAll(call.body, id, id[:3]+unknown)
+			}
+			never := refused(t, h.as(t, "globex", scopes, call))
+			never.Instance, never.RequestID = p.Instance, p.RequestID
+			require.Equal(t, p, never, c.path)
+		}
+		response := h.as(t, "acme", scopes, request{c.method, c.path, c.body, nil})
+		require.Equal(t, c.status, response.StatusCode, "%s: %s", c.path, text(t, response))
+	}
+	require.Equal(t, 403, refused(t, h.as(t, "operator", nil, request{"POST", "/v1/quotes", hualien, nil})).Status)
+	require.Equal(t, 200, h.as(t, "operator", nil, request{"GET", of(""), "", nil}).StatusCode)
+}
+
+func TestIdempotency(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	const key = "Idempotency-Key: one"
+	first := h.post(t, 201, "/v1/quotes", hualien, key)
+	body := text(t, first)
+	require.Empty(t, first.Header.Get("Idempotent-Replayed"))
+	reordered := `{ "context":{"location":{"longitude":121.61,"latitude":23.98},"partner":"acme"}, "product":"quake-circle"}`
+	second := h.post(t, 201, "/parametric/v1/quotes", reordered, key)
+	require.Equal(t, string(body), string(text(t, second)))
+	require.Equal(t, "true", second.Header.Get("Idempotent-Replayed"))
+	require.Equal(t, "/parametric"+first.Header.Get("Location"), second.Header.Get("Location"))
+	other := strings.Replace(hualien, "23.98", "23.980", 1)
+	require.Equal(t, string(model.CodeIdempotencyKeyReused), refused(t, h.post(t, 422, "/v1/quotes", other, key)).Code)
+	require.Equal(t, string(model.CodeNotFound), refused(t, h.post(t, 404, "/v1/policies", `{"quote_id":"x"}`, key)).Code, "a key belongs to its operation")
+	require.Equal(t, 403, refused(t, h.as(t, "acme", []string{"quotes:read"}, request{"POST", "/v1/quotes", hualien, []string{key}})).Status)
+}
+
+// A batch keeps its good rows and tells what is wrong with the others, the same
+// again when it is replayed.
+func TestObservationBatch(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	batch := `{"observations":[` + h.quake(t, "a") + `,{"source":"usgs","occurred_at":"2018-02-06T15:50:42","kind":1},` +
+		strings.Replace(h.quake(t, "c"), `"6.4"`, `"64"`, 1) + `]}`
+	send := func() *http.Response {
+		return h.as(t, "source", nil, request{"POST", "/v1/observations", batch, []string{"Idempotency-Key: batch"}})
+	}
+	response := send()
+	require.Equal(t, 200, response.StatusCode)
+	body := text(t, response)
+	again := send()
+	require.Equal(t, "true", again.Header.Get("Idempotent-Replayed"))
+	require.Equal(t, string(body), string(text(t, again)))
+	var list wire.List[wire.ObservationResult]
+	require.NoError(t, wire.Decode(body, &list))
+	require.Equal(t, []string{"created", "rejected", "rejected"}, []string{list.Data[0].Result, list.Data[1].Result, list.Data[2].Result})
+	var wrong []string
+	for _, field := range list.Data[1].Errors {
+		wrong = append(wrong, field.Pointer+" "+field.Code)
+	}
+	require.Equal(t, []string{"/occurred_at format", "/kind type", "/source_event_id required", "/stage required", "/measures required"}, wrong)
+	require.Equal(t, "/measures/magnitude/value", list.Data[2].Errors[0].Pointer)
+	single := h.as(t, "source", nil, request{"POST", "/v1/observations", h.quake(t, "b"), nil})
+	require.Equal(t, 201, single.StatusCode)
+	p := refused(t, h.as(t, "source", nil, request{"POST", "/v1/observations", strings.Replace(h.quake(t, "d"), "usgs", "nhc", 1), nil}))
+	require.Equal(t, "/source", p.Errors[0].Pointer)
+	require.Equal(t, 422, refused(t, h.as(t, "source", nil, request{"POST", "/v1/observations", `{"observations":[]}`, nil})).Status)
+}
+
+func TestAttachmentContent(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	_, _, claim := h.claim(t)
+	path := "/v1/claims/" + claim.ID + "/attachments"
+	page := base64.StdEncoding.EncodeToString([]byte("<html><script>alert(1)</script></html>"))
+	p := refused(t, h.post(t, 422, path, `{"file_name":"a/b","content_type":"image/png","content_base64":"`+page+`"}`))
+	require.Equal(t, "/file_name", p.Errors[0].Pointer)
+	require.Equal(t, "/content_type", p.Errors[1].Pointer)
+	p = refused(t, h.post(t, 422, path, `{"file_name":"a","content_type":"text/plain","content_base64":"a*b"}`))
+	require.Equal(t, "/content_base64", p.Errors[0].Pointer)
+
+	added := record[wire.Attachment](t, h.post(t, 201, path, `{"file_name":"Schäden 1.txt","content_type":"text/plain","content_base64":"aGVsbG8="}`))
+	response := h.get(t, added.DownloadURL)
+	require.Equal(t, "hello", string(text(t, response)))
+	for header, value := range map[string]string{
+		"Content-Type":           "text/plain",
+		"Content-Length":         "5",
+		"Content-Disposition":    "attachment; filename*=utf-8''Sch%C3%A4den%201.txt",
+		"X-Content-Type-Options": "nosniff",
+		"Cache-Control":          "no-store",
+	} {
+		require.Equal(t, value, response.Header.Get(header))
+	}
+	unchanged := request{"GET", added.DownloadURL, "", []string{"If-None-Match: " + response.Header.Get("ETag")}}
+	require.Empty(t, text(t, h.expect(t, http.StatusNotModified, unchanged)))
+	require.Equal(t, 404, refused(t, h.as(t, "globex", nil, request{"GET", added.DownloadURL, "", nil})).Status)
+}
+
+func TestReadsAreNotSentTwice(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	quote := record[wire.Quote](t, h.post(t, 201, "/v1/quotes", hualien))
+	tag := h.get(t, "/v1/quotes/"+quote.ID).Header.Get("ETag")
+	require.Regexp(t, `^"[A-Za-z0-9_-]{43}"$`, tag)
+	h.expect(t, http.StatusNotModified, request{"GET", "/v1/quotes/" + quote.ID, "", []string{"If-None-Match: " + tag}})
+	h.post(t, 201, "/v1/policies", `{"quote_id":"`+quote.ID+`"}`)
+	h.expect(t, http.StatusOK, request{"GET", "/v1/quotes/" + quote.ID, "", []string{"If-None-Match: " + tag}})
+	p := refused(t, h.post(t, 409, "/v1/policies", `{"quote_id":"`+quote.ID+`"}`))
+	require.Equal(t, string(model.CodeQuoteAlreadyBound), p.Code)
+}

@@ -1,0 +1,118 @@
+package rest_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+	"github.com/stretchr/testify/require"
+
+	"parapet/internal/auth"
+	"parapet/internal/devissuer"
+	"parapet/model"
+	"parapet/model/modeltest"
+	"parapet/model/wire"
+	"parapet/rest"
+)
+
+func TestMain(m *testing.M) { os.Exit(modeltest.Main(m)) }
+
+// house is the whole door: real tokens of a real issuer, the domain on a real
+// database.
+type house struct {
+	*modeltest.Bundle
+
+	door   http.Handler
+	issuer *devissuer.Issuer
+}
+
+func newHouse(t *testing.T) *house {
+	t.Helper()
+	h := &house{Bundle: modeltest.New(t)}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h.issuer.Handler().ServeHTTP(w, r) }))
+	t.Cleanup(server.Close)
+	var err error
+	var scopes []string
+	for _, scope := range model.PartnerScopes() {
+		scopes = append(scopes, string(scope))
+	}
+	h.issuer, err = devissuer.New(devissuer.Options{Issuer: server.URL, Audience: "parapet", Clients: []devissuer.Client{
+		{ID: "acme", Scopes: scopes, Partner: "acme"},
+		{ID: "globex", Scopes: scopes, Partner: "globex"},
+		{ID: "operator", Scopes: []string{"operator"}},
+		{ID: "source", Scopes: []string{"observations:write"}, Sources: []string{"usgs"}},
+	}})
+	require.NoError(t, err)
+	verifier, err := auth.New(auth.Config{Issuers: []string{server.URL}, Audience: "parapet"})
+	require.NoError(t, err)
+	h.door, err = rest.New(rest.Config{Service: h.Service, Authenticate: verifier.Verify, Development: true})
+	require.NoError(t, err)
+	return h
+}
+
+// as calls with a token of the client, with the named scopes or all it has.
+func (h *house) as(t *testing.T, client string, scopes []string, r request) *http.Response {
+	t.Helper()
+	token, err := h.issuer.Token(client, scopes...)
+	require.NoError(t, err)
+	r.headers = append([]string{"Authorization: Bearer " + token}, r.headers...)
+	return r.to(t, h.door)
+}
+
+// post calls as acme and expects the status.
+func (h *house) post(t *testing.T, status int, path, body string, headers ...string) *http.Response {
+	t.Helper()
+	return h.expect(t, status, request{http.MethodPost, path, body, headers})
+}
+
+// get calls as acme and expects 200.
+func (h *house) get(t *testing.T, path string) *http.Response {
+	t.Helper()
+	return h.expect(t, http.StatusOK, request{http.MethodGet, path, "", nil})
+}
+
+func (h *house) expect(t *testing.T, status int, r request) *http.Response {
+	t.Helper()
+	response := h.as(t, "acme", nil, r)
+	if response.StatusCode != status {
+		require.Equal(t, status, response.StatusCode, string(text(t, response)))
+	}
+	return response
+}
+
+// record reads an answer as a v1 record.
+func record[T any](t *testing.T, response *http.Response) *T {
+	t.Helper()
+	require.Equal(t, "application/json", response.Header.Get("Content-Type"))
+	into := new(T)
+	require.NoError(t, json.Unmarshal(text(t, response), into, json.RejectUnknownMembers(true)))
+	return into
+}
+
+const (
+	hualien = `{"product":"quake-circle","context":{"partner":"acme","location":{"latitude":23.98,"longitude":121.61}}}`
+	iban    = `"type":"iban","beneficiary":{"name":"Lin Mei-hua","country":"TW"},"currency":"USD","iban":{"iban":"DE89 3704 0044 0532 0130 00"}}`
+)
+
+// quake is an observation of the M 6.4 of 2018, at the instant given.
+func (h *house) quake(t *testing.T, id string) string {
+	t.Helper()
+	at, err := h.Now().MarshalText()
+	require.NoError(t, err)
+	return `{"source":"usgs","source_event_id":"` + id + `","kind":"earthquake","occurred_at":"` + string(at) + `","stage":"final",
+		"location":{"latitude":24.1737,"longitude":121.653},"measures":{"magnitude":{"value":"6.4","unit":"mw"},"depth":{"value":"10.6","unit":"km"}}}`
+}
+
+// claim goes the way from quote to claim over HTTP.
+func (h *house) claim(t *testing.T) (*wire.Quote, *wire.Policy, *wire.Claim) {
+	t.Helper()
+	quote := record[wire.Quote](t, h.post(t, 201, "/v1/quotes", hualien))
+	policy := record[wire.Policy](t, h.post(t, 201, "/v1/policies", `{"quote_id":"`+quote.ID+`"}`))
+	h.post(t, 201, "/v1/sandbox/observations", h.quake(t, "rehearsal"))
+	h.Work()
+	policy = record[wire.Policy](t, h.get(t, "/v1/policies/"+policy.ID))
+	require.Len(t, policy.Claims, 1)
+	return quote, policy, record[wire.Claim](t, h.get(t, "/v1/claims/"+policy.Claims[0].ID))
+}
