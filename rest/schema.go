@@ -6,9 +6,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"parapet/model/pricing"
 	"parapet/model/trigger"
-	"parapet/model/wire"
 )
 
 // newSchemas keeps the document's schemas, made from the types that are decoded
@@ -16,7 +14,6 @@ import (
 func newSchemas() huma.Registry {
 	schemas := huma.NewMapRegistry("#/components/schemas/", schemaName)
 	schemas.RegisterTypeAlias(freeformType, reflect.TypeFor[freeform]())
-	schemas.RegisterTypeAlias(reflect.TypeFor[pricing.Measure](), reflect.TypeFor[wire.Measure]())
 	return schemas
 }
 

@@ -73,10 +73,18 @@ type Station struct {
 	Days []Day
 }
 
+// Measure is a measured value: a decimal string, so that no digit is lost, and
+// its unit: {"value": "6.4", "unit": "mw"}.
+type Measure struct {
+	Value string `json:"value"` // decimal: "6.4"
+	Unit  string `json:"unit"`  // mw, km, kn, hPa, mm, degC, m/s
+}
+
 // Dataset describes one shipped history: where it comes from and which
 // questions it can answer.
 type Dataset struct {
 	Name             string          // as it appears in a quote's basis
+	Source           string          // whose events these are: usgs, nhc, ghcn
 	FirstYear        int             // first full calendar year
 	LastYear         int             // last calendar year, included
 	MinimumMagnitude decimal.Decimal // quakes only: nothing weaker is recorded

@@ -54,11 +54,13 @@ func loadShipped() (*History, error) {
 		Quakes: quakes, Storms: storms, Stations: stations,
 		QuakeData: Dataset{
 			Name:      "USGS/NEIC significant earthquakes 1965-2016",
+			Source:    USGS,
 			FirstYear: 1965, LastYear: 2016, MinimumMagnitude: decimal.New(55, -1),
 		},
-		StormData: Dataset{Name: "NOAA/NHC HURDAT2 Atlantic 1851-2015", FirstYear: 1851, LastYear: 2015},
+		StormData: Dataset{Name: "NOAA/NHC HURDAT2 Atlantic 1851-2015", Source: NHC, FirstYear: 1851, LastYear: 2015},
 		RainData: Dataset{
 			Name:      "NOAA GHCN-Daily Seattle and New York 2012-2015",
+			Source:    GHCN,
 			FirstYear: 2012, LastYear: 2015,
 		},
 	}), nil

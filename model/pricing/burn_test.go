@@ -68,7 +68,7 @@ func TestBurnAtHualien(t *testing.T) {
 	require.Len(t, history, 16)
 	require.True(t, slices.IsSortedFunc(history, func(a, b pricing.Past) int { return b.OccurredAt.Compare(a.OccurredAt) }))
 	for _, past := range history {
-		require.True(t, past.Index.Value.GreaterThanOrEqual(dec("6.0")))
+		require.True(t, decimal.RequireFromString(past.Index.Value).GreaterThanOrEqual(dec("6.0")))
 		require.LessOrEqual(t, *past.DistanceKM, 50.0)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"parapet/model/hazard"
 	"parapet/model/money"
 )
 
@@ -92,16 +93,10 @@ type Past struct {
 	OccurredAt    time.Time       `json:"occurred_at"`
 	Source        string          `json:"source"`
 	SourceEventID string          `json:"source_event_id"`
-	Index         Measure         `json:"index"`
+	Index         hazard.Measure  `json:"index"`
 	DistanceKM    *float64        `json:"distance_km"` // kilometres, two decimals; null at a station
 	Factor        decimal.Decimal `json:"factor"`
 	Payout        money.Money     `json:"payout"`
-}
-
-// Measure is a decimal with its unit: {"value": "6.4", "unit": "mw"}.
-type Measure struct {
-	Value decimal.Decimal `json:"value"`
-	Unit  string          `json:"unit"`
 }
 
 // Uninsurable is the error for a premium above the product's largest rate on

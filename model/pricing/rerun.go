@@ -86,7 +86,7 @@ func within(days []hazard.Day, p trigger.Period) []hazard.Day {
 // judge counts the occurrence when it touched the place in the season, and
 // keeps it when it would have paid.
 func (r *asIf) judge(period trigger.Period, o trigger.Occurrence) {
-	o.Source, o.Stage = r.data.Name, trigger.Final
+	o.Source, o.Stage = r.data.Source, trigger.Final
 	d := trigger.Evaluate(r.cover, period, period.From, o)
 	touched := d.Met || d.Reason == trigger.ThresholdNotMet
 	if !touched || !r.season.contains(d.OccurredAt) {
@@ -100,7 +100,7 @@ func (r *asIf) judge(period trigger.Period, o trigger.Occurrence) {
 		OccurredAt:    d.OccurredAt,
 		Source:        o.Source,
 		SourceEventID: o.SourceEventID,
-		Index:         Measure{Value: *d.Index, Unit: r.cover.Trigger.Unit},
+		Index:         hazard.Measure{Value: d.Index.String(), Unit: r.cover.Trigger.Unit},
 		DistanceKM:    d.DistanceKM,
 		Factor:        d.Factor,
 		Payout:        money.New(d.Amount, r.cover.Limit.Currency),

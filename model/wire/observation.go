@@ -7,12 +7,8 @@ import (
 	"parapet/model/trigger"
 )
 
-// Measure is a measured value: a decimal string, so that no digit is lost, and
-// its unit.
-type Measure struct {
-	Value string `json:"value"` // decimal: "6.4"
-	Unit  string `json:"unit"`  // mw, km, kn, hPa, mm, degC, m/s
-}
+// Measure is a measured value with its unit.
+type Measure = hazard.Measure
 
 // ObservationInput is what a source tells of one thing it measured. A storm's
 // fixes share the storm's source_event_id and differ in occurred_at; a station's
