@@ -89,7 +89,7 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			panic(http.ErrAbortHandler) // cut the connection: half an answer must not look whole
 		}
 	}()
-	d.dispatch(c, r.WithContext(ctx))
+	d.dispatch(ctx, c, r)
 }
 
 // survive answers a panic with an id and nothing else.

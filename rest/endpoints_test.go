@@ -95,7 +95,7 @@ func TestEveryEndpointAsksWho(t *testing.T) {
 			require.Equal(t, p, never, c.path)
 		}
 		response := h.as(t, "acme", scopes, request{c.method, c.path, c.body, nil})
-		require.Equal(t, c.status, response.StatusCode, "%s: %s", c.path, text(t, response))
+		require.Equal(t, c.status, response.StatusCode, "%s: %s", c.path, response.Body)
 	}
 	require.Equal(t, 403, refused(t, h.as(t, "operator", nil, request{"POST", "/v1/quotes", hualien, nil})).Status)
 	require.Equal(t, 200, h.as(t, "operator", nil, request{"GET", of(""), "", nil}).StatusCode)
@@ -106,11 +106,11 @@ func TestIdempotency(t *testing.T) {
 	h := newHouse(t)
 	const key = "Idempotency-Key: one"
 	first := h.post(t, 201, "/v1/quotes", hualien, key)
-	body := text(t, first)
+	body := first.Body
 	require.Empty(t, first.Header.Get("Idempotent-Replayed"))
 	reordered := `{ "context":{"location":{"longitude":121.61,"latitude":23.98},"partner":"acme"}, "product":"quake-circle"}`
 	second := h.post(t, 201, "/parametric/v1/quotes", reordered, key)
-	require.Equal(t, string(body), string(text(t, second)))
+	require.Equal(t, string(body), string(second.Body))
 	require.Equal(t, "true", second.Header.Get("Idempotent-Replayed"))
 	require.Equal(t, "/parametric"+first.Header.Get("Location"), second.Header.Get("Location"))
 	other := strings.Replace(hualien, "23.98", "23.980", 1)
@@ -126,15 +126,15 @@ func TestObservationBatch(t *testing.T) {
 	h := newHouse(t)
 	batch := `{"observations":[` + h.quake(t, "a") + `,{"source":"usgs","occurred_at":"2018-02-06T15:50:42","kind":1},` +
 		strings.Replace(h.quake(t, "c"), `"6.4"`, `"64"`, 1) + `]}`
-	send := func() *http.Response {
+	send := func() *reply {
 		return h.as(t, "source", nil, request{"POST", "/v1/observations", batch, []string{"Idempotency-Key: batch"}})
 	}
 	response := send()
 	require.Equal(t, 200, response.StatusCode)
-	body := text(t, response)
+	body := response.Body
 	again := send()
 	require.Equal(t, "true", again.Header.Get("Idempotent-Replayed"))
-	require.Equal(t, string(body), string(text(t, again)))
+	require.Equal(t, string(body), string(again.Body))
 	var list wire.List[wire.ObservationResult]
 	require.NoError(t, wire.Decode(body, &list))
 	require.Equal(t, []string{"created", "rejected", "rejected"}, []string{list.Data[0].Result, list.Data[1].Result, list.Data[2].Result})
@@ -165,7 +165,7 @@ func TestAttachmentContent(t *testing.T) {
 
 	added := record[wire.Attachment](t, h.post(t, 201, path, `{"file_name":"Schäden 1.txt","content_type":"text/plain","content_base64":"aGVsbG8="}`))
 	response := h.get(t, added.DownloadURL)
-	require.Equal(t, "hello", string(text(t, response)))
+	require.Equal(t, "hello", string(response.Body))
 	for header, value := range map[string]string{
 		"Content-Type":           "text/plain",
 		"Content-Length":         "5",
@@ -176,7 +176,7 @@ func TestAttachmentContent(t *testing.T) {
 		require.Equal(t, value, response.Header.Get(header))
 	}
 	unchanged := request{"GET", added.DownloadURL, "", []string{"If-None-Match: " + response.Header.Get("ETag")}}
-	require.Empty(t, text(t, h.expect(t, http.StatusNotModified, unchanged)))
+	require.Empty(t, h.expect(t, http.StatusNotModified, unchanged).Body)
 	require.Equal(t, 404, refused(t, h.as(t, "globex", nil, request{"GET", added.DownloadURL, "", nil})).Status)
 }
 

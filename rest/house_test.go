@@ -53,7 +53,7 @@ func newHouse(t *testing.T) *house {
 }
 
 // as calls with a token of the client, with the named scopes or all it has.
-func (h *house) as(t *testing.T, client string, scopes []string, r request) *http.Response {
+func (h *house) as(t *testing.T, client string, scopes []string, r request) *reply {
 	t.Helper()
 	token, err := h.issuer.Token(client, scopes...)
 	require.NoError(t, err)
@@ -62,32 +62,32 @@ func (h *house) as(t *testing.T, client string, scopes []string, r request) *htt
 }
 
 // post calls as acme and expects the status.
-func (h *house) post(t *testing.T, status int, path, body string, headers ...string) *http.Response {
+func (h *house) post(t *testing.T, status int, path, body string, headers ...string) *reply {
 	t.Helper()
 	return h.expect(t, status, request{http.MethodPost, path, body, headers})
 }
 
 // get calls as acme and expects 200.
-func (h *house) get(t *testing.T, path string) *http.Response {
+func (h *house) get(t *testing.T, path string) *reply {
 	t.Helper()
 	return h.expect(t, http.StatusOK, request{http.MethodGet, path, "", nil})
 }
 
-func (h *house) expect(t *testing.T, status int, r request) *http.Response {
+func (h *house) expect(t *testing.T, status int, r request) *reply {
 	t.Helper()
 	response := h.as(t, "acme", nil, r)
 	if response.StatusCode != status {
-		require.Equal(t, status, response.StatusCode, string(text(t, response)))
+		require.Equal(t, status, response.StatusCode, string(response.Body))
 	}
 	return response
 }
 
 // record reads an answer as a v1 record.
-func record[T any](t *testing.T, response *http.Response) *T {
+func record[T any](t *testing.T, response *reply) *T {
 	t.Helper()
 	require.Equal(t, "application/json", response.Header.Get("Content-Type"))
 	into := new(T)
-	require.NoError(t, json.Unmarshal(text(t, response), into, json.RejectUnknownMembers(true)))
+	require.NoError(t, json.Unmarshal(response.Body, into, json.RejectUnknownMembers(true)))
 	return into
 }
 

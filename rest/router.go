@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 	"path"
@@ -15,15 +16,15 @@ const version = "/v1"
 
 // dispatch finds the route, and answers itself where there is none: the router's
 // own answers would be plain text.
-func (d *door) dispatch(c *call, r *http.Request) {
-	r = d.rebase(c, r)
+func (d *door) dispatch(ctx context.Context, c *call, r *http.Request) {
+	r = d.rebase(c, r.WithContext(ctx))
 	if path.Clean(r.URL.Path) != r.URL.Path {
-		d.refuse(r.Context(), c, noSuchAddress()) // the router would redirect
+		d.refuse(ctx, c, noSuchAddress()) // the router would redirect
 		return
 	}
 	router, pattern := d.mux.Handler(r)
 	if pattern == "" {
-		d.refuse(r.Context(), c, unrouted(c, router, r))
+		d.refuse(ctx, c, unrouted(c, router, r))
 		return
 	}
 	d.mux.ServeHTTP(c, r)
