@@ -48,19 +48,36 @@ func (w *pollFeed) Work(ctx context.Context, job *river.Job[PollFeed]) error {
 	if err != nil || state == nil {
 		return err
 	}
-	fetched, err := w.fetch.Fetch(ctx, feed.Poll{
-		URL: state.URL, Interval: job.Args.Every, ETag: state.ETag, LastModified: state.LastModified, Failures: state.Failures,
+	asked, cancel := context.WithTimeout(ctx, fetchTimeout)
+	defer cancel()
+	fetched, err := w.fetch.Fetch(asked, feed.Poll{
+		URL: state.URL, Interval: pollAfter(job.Args.Every), ETag: state.ETag, LastModified: state.LastModified, Failures: state.Failures,
 	})
+	seen := Observed{}
 	if err == nil && fetched.Changed {
-		_, err = Observe(ctx, w.service, job.Args.Source, fetched.Body)
+		seen, err = Observe(ctx, w.service, job.Args.Source, fetched.Body)
 	}
+	// A file that took all the job's time is a failure to be kept as well.
+	kept, cancel := context.WithTimeout(context.WithoutCancel(ctx), keepTimeout)
+	defer cancel()
 	if err != nil {
+		// The tag stays the old one, so that the source sends the file again.
 		state.Failures, state.LastError = state.Failures+1, err.Error()
-		return errors.Join(err, w.service.KeepPoll(ctx, *state, max(fetched.Wait, job.Args.Every)))
+		return errors.Join(err, w.service.KeepPoll(kept, *state, fetched.Wait))
 	}
-	state.ETag, state.LastModified, state.Failures, state.LastError = fetched.Next.ETag, fetched.Next.LastModified, 0, ""
-	return w.service.KeepPoll(ctx, *state, fetched.Wait)
+	if fetched.Changed {
+		state.LastError = seen.complaint()
+	}
+	state.ETag, state.LastModified, state.Failures = fetched.Next.ETag, fetched.Next.LastModified, 0
+	return w.service.KeepPoll(kept, *state, fetched.Wait)
 }
+
+// keepTimeout bounds writing down how a poll ended.
+const keepTimeout = 5 * time.Second
+
+// pollAfter is when an address is due again: a little before the next period,
+// which would otherwise come a moment too early and be missed every other time.
+func pollAfter(every time.Duration) time.Duration { return every - every/10 }
 
 // Observed counts what became of a file's rows.
 type Observed struct {
@@ -70,20 +87,28 @@ type Observed struct {
 	Problems                              []string // a sentence for each row that was left out
 }
 
-// Observe reads a file of a source and records its good rows. Recording the same
-// file again changes nothing.
-func Observe(ctx context.Context, service *model.Service, source string, file []byte) (Observed, error) {
-	batch, err := feed.Parse(source, bytes.NewReader(file))
-	if err != nil {
-		return Observed{}, fmt.Errorf("read %s: %w", source, err)
+// complaint says in a sentence what was left out of a file, empty when nothing was.
+func (o *Observed) complaint() string {
+	if len(o.Problems) == 0 {
+		return ""
 	}
-	seen := Observed{}
-	return seen, seen.record(ctx, service, source, batch)
+	return fmt.Sprintf("%d rows left out; the first: %s", len(o.Problems), o.Problems[0])
+}
+
+// Observe reads a file of a source and records its good rows, also those before
+// the place where reading failed. Recording the same file again changes nothing.
+func Observe(ctx context.Context, service *model.Service, source string, file []byte) (seen Observed, err error) {
+	batch, unread := feed.Parse(source, bytes.NewReader(file))
+	if unread != nil {
+		unread = fmt.Errorf("read %s: %w", source, unread)
+	}
+	err = seen.record(ctx, service, source, batch)
+	return seen, errors.Join(unread, err)
 }
 
 // Replay is Observe for a historical file whose event is re-dated to now. The
 // shift is kept, so replaying it again changes nothing.
-func Replay(ctx context.Context, service *model.Service, source string, file []byte, event string) (Observed, error) {
+func Replay(ctx context.Context, service *model.Service, source string, file []byte, event string) (seen Observed, err error) {
 	batch, err := feed.Parse(source, bytes.NewReader(file))
 	if err != nil {
 		return Observed{}, fmt.Errorf("read %s: %w", source, err)
@@ -95,9 +120,9 @@ func Replay(ctx context.Context, service *model.Service, source string, file []b
 	if err != nil {
 		return Observed{}, err
 	}
-	seen := Observed{}
 	batch.Observations, seen.Left = feed.Shift(batch.Observations, shift, now)
-	return seen, seen.record(ctx, service, source, batch)
+	err = seen.record(ctx, service, source, batch)
+	return seen, err
 }
 
 func digest(file []byte) string {
