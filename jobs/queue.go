@@ -72,10 +72,10 @@ var errNotOurs = errors.New("jobs: the transaction belongs to the domain")
 func prepared(args []any) []any { return append([]any{pgx.QueryExecModeCacheStatement}, args...) }
 
 func (j joined) Begin(context.Context) (pgx.Tx, error) { return nil, errNotOurs }
-func (j joined) Commit(context.Context) error              { return errNotOurs }
-func (j joined) Rollback(context.Context) error            { return errNotOurs }
-func (j joined) LargeObjects() pgx.LargeObjects            { return pgx.LargeObjects{} }
-func (j joined) Conn() *pgx.Conn                           { return j.conn }
+func (j joined) Commit(context.Context) error          { return errNotOurs }
+func (j joined) Rollback(context.Context) error        { return errNotOurs }
+func (j joined) LargeObjects() pgx.LargeObjects        { return pgx.LargeObjects{} }
+func (j joined) Conn() *pgx.Conn                       { return j.conn }
 
 func (j joined) CopyFrom(ctx context.Context, table pgx.Identifier, columns []string, rows pgx.CopyFromSource) (int64, error) {
 	return j.conn.CopyFrom(ctx, table, columns, rows)

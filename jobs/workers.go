@@ -27,12 +27,18 @@ const (
 	queueSweeps   = "sweeps"
 )
 
-// jobTimeout bounds one attempt of a job and railTimeout one call to a rail: a
-// killed worker's job is rescued after a minute, which must be longer.
+var queues = map[string]river.QueueConfig{
+	queueMatching: {MaxWorkers: 4}, queuePayouts: {MaxWorkers: 16}, queueFeeds: {MaxWorkers: 2}, queueSweeps: {MaxWorkers: 1},
+}
+
+// jobTimeout bounds one attempt of a job and railTimeout one call to a rail; a
+// killed worker's job is rescued after a minute, which must be longer. What a
+// call outside brought is recorded in the time that is left of the job's.
 const (
-	jobTimeout  = 45 * time.Second
-	railTimeout = 20 * time.Second
-	rescueAfter = 60 * time.Second
+	jobTimeout   = 45 * time.Second
+	railTimeout  = 20 * time.Second
+	fetchTimeout = 20 * time.Second
+	rescueAfter  = 60 * time.Second
 )
 
 // policies is where and how often a kind of job is worked.
@@ -40,9 +46,11 @@ var policies = map[string]river.InsertOpts{
 	"evaluate_occurrences": {Queue: queueMatching, MaxAttempts: 25},
 	"evaluate_stations":    {Queue: queueMatching, MaxAttempts: 25},
 	"verify_payout_method": {Queue: queuePayouts, MaxAttempts: 25},
-	"release_payout":       {Queue: queuePayouts, MaxAttempts: 25},
-	"poll_feed":            {Queue: queueFeeds, MaxAttempts: 1},
-	"sweep":                {Queue: queueSweeps, MaxAttempts: 1},
+	// Few, because the sweep asks again every few seconds while a payout is
+	// overdue: jobs that live for weeks would pile up behind a broken one.
+	"release_payout": {Queue: queuePayouts, MaxAttempts: 3},
+	"poll_feed":      {Queue: queueFeeds, MaxAttempts: 1},
+	"sweep":          {Queue: queueSweeps, MaxAttempts: 1},
 }
 
 func options(kind string) *river.InsertOpts {
@@ -69,13 +77,10 @@ type Workers struct{ client *river.Client[pgx.Tx] }
 // NewWorkers prepares workers; nothing runs before Start.
 func NewWorkers(c Config) (*Workers, error) {
 	client, err := river.NewClient(riverpgxv5.New(c.Pool), &river.Config{
-		Schema: Schema, Logger: c.Log, Workers: c.workers(), PeriodicJobs: c.periodic(),
-		Queues: map[string]river.QueueConfig{
-			queueMatching: {MaxWorkers: 4}, queuePayouts: {MaxWorkers: 16}, queueFeeds: {MaxWorkers: 2}, queueSweeps: {MaxWorkers: 1},
-		},
+		Schema: Schema, Logger: c.Log, Workers: c.workers(), PeriodicJobs: c.periodic(), Queues: queues,
 		FetchPollInterval: 200 * time.Millisecond, FetchCooldown: 50 * time.Millisecond,
 		JobTimeout: jobTimeout, RescueStuckJobsAfter: rescueAfter,
-		CompletedJobRetentionPeriod: time.Hour,
+		CompletedJobRetentionPeriod: time.Hour, DiscardedJobRetentionPeriod: 24 * time.Hour,
 		Middleware:                  []rivertype.Middleware{&logging{log: c.Log}},
 		RetryPolicy:                 &river.DefaultClientRetryPolicy{},
 	})
