@@ -101,6 +101,17 @@ func TestEveryEndpointAsksWho(t *testing.T) {
 	require.Equal(t, 200, h.as(t, "operator", nil, request{"GET", of(""), "", nil}).StatusCode)
 }
 
+func TestMalformedIDsAreNotFound(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	for _, id := range []string{"x", "%00", "%FF", "quo_", "clm_01h455vb4pex5vsknk084sn02q", strings.Repeat("9", 5000), "quo_01H455VB4PEX5VSKNK084SN02Q", "quo_zzzzzzzzzzzzzzzzzzzzzzzzzz"} {
+		p := refused(t, h.expect(t, 404, request{"GET", "/v1/quotes/" + id, "", nil}))
+		require.Equal(t, "There is no quote with this id.", p.Detail)
+	}
+	refused(t, h.post(t, 404, "/v1/claims/%00/messages", `{"body":"x"}`, "Idempotency-Key: k"))
+	refused(t, h.post(t, 404, "/v1/policies", `{"quote_id":"\ud83d\ude00"}`))
+}
+
 func TestIdempotency(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/go-json-experiment/json"
@@ -52,13 +53,18 @@ func newHouse(t *testing.T) *house {
 	return h
 }
 
-// as calls with a token of the client, with the named scopes or all it has.
+// as calls with a token of the client, with the named scopes or all it has. Every
+// answer must be what the committed document says.
 func (h *house) as(t *testing.T, client string, scopes []string, r request) *reply {
 	t.Helper()
 	token, err := h.issuer.Token(client, scopes...)
 	require.NoError(t, err)
 	r.headers = append([]string{"Authorization: Bearer " + token}, r.headers...)
-	return r.to(t, h.door)
+	answer := r.to(t, h.door)
+	if strings.Contains(answer.Header.Get("Content-Type"), "json") {
+		conforms(t, r, answer)
+	}
+	return answer
 }
 
 // post calls as acme and expects the status.

@@ -44,7 +44,7 @@ func (d *door) document() *huma.OpenAPI {
 		},
 		Tags: tags,
 		Components: &huma.Components{
-			Schemas: schemas, Responses: problems(schemas), Headers: headers(),
+			Schemas: schemas, Responses: d.problems(schemas), Headers: headers(),
 			SecuritySchemes: map[string]*huma.SecurityScheme{"bearer": {
 				Type: "http", Scheme: "bearer", BearerFormat: "JWT",
 				Description: "An access token of a trusted issuer (RFC 9068). Each operation names the scope it needs.",
@@ -52,7 +52,7 @@ func (d *door) document() *huma.OpenAPI {
 		},
 	}
 	for _, base := range d.bases {
-		doc.Servers = append(doc.Servers, &huma.Server{URL: d.BaseURL + base})
+		doc.Servers = append(doc.Servers, &huma.Server{URL: strings.TrimSuffix(d.BaseURL, "/") + base})
 	}
 	for i := range d.routes {
 		doc.AddOperation(d.routes[i].operation(schemas))
@@ -145,6 +145,16 @@ func (r *route) failures() []int {
 	return all
 }
 
+// failures are the statuses of all operations together.
+func (d *door) failures() []int {
+	var all []int
+	for i := range d.routes {
+		all = append(all, d.routes[i].failures()...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
 func headers() map[string]*huma.Param {
 	text := &huma.Schema{Type: huma.TypeString}
 	return map[string]*huma.Param{
@@ -157,18 +167,18 @@ func headers() map[string]*huma.Param {
 	}
 }
 
-// problems are the answers that are not a success, one a status, each with the
-// codes it can carry.
-func problems(schemas huma.Registry) map[string]*huma.Response {
+// problems are the answers that are not a success, one a status that an operation
+// can answer, each with the codes it can carry.
+func (d *door) problems(schemas huma.Registry) map[string]*huma.Response {
 	codes := map[int][]string{}
 	for code, kind := range kinds {
 		codes[kind.status] = append(codes[kind.status], string(code))
 	}
 	all := map[string]*huma.Response{}
-	for status, names := range codes {
-		slices.Sort(names)
+	for _, status := range d.failures() {
+		slices.Sort(codes[status])
 		response := &huma.Response{
-			Description: "Codes: " + strings.Join(names, ", ") + ".",
+			Description: "Codes: " + strings.Join(codes[status], ", ") + ".",
 			Content:     map[string]*huma.MediaType{problemType: {Schema: schemaOf[problem](schemas)}},
 			Headers:     map[string]*huma.Param{"X-Request-Id": {Ref: "#/components/headers/X-Request-Id"}},
 		}
