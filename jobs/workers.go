@@ -81,8 +81,8 @@ func NewWorkers(c Config) (*Workers, error) {
 		FetchPollInterval: 200 * time.Millisecond, FetchCooldown: 50 * time.Millisecond,
 		JobTimeout: jobTimeout, RescueStuckJobsAfter: rescueAfter,
 		CompletedJobRetentionPeriod: time.Hour, DiscardedJobRetentionPeriod: 24 * time.Hour,
-		Middleware:                  []rivertype.Middleware{&logging{log: c.Log}},
-		RetryPolicy:                 &river.DefaultClientRetryPolicy{},
+		Middleware:  []rivertype.Middleware{&logging{log: c.Log}},
+		RetryPolicy: &river.DefaultClientRetryPolicy{},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("river workers: %w", err)

@@ -1,0 +1,295 @@
+package jobs
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/riverqueue/river"
+	"github.com/stretchr/testify/require"
+
+	"parapet/jobs/feed"
+	"parapet/model"
+	"parapet/model/hazard"
+	"parapet/model/trigger"
+	"parapet/model/wire"
+)
+
+// storm writes a storm of the last century as HURDAT2 does, with fixes six hours apart.
+func storm(number, fixes int) string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "AL%02d1999,            STORM,%d,\n", number, fixes)
+	for i := range fixes {
+		at := time.Date(1999, time.January, number, 6*i, 0, 0, 0, time.UTC)
+		fmt.Fprintf(&text, "%s,%s, , TS, 20.0N, 40.0W, 45, 1000\n", at.Format("20060102"), at.Format("1504"))
+	}
+	return text.String()
+}
+
+func TestObserveKeepsTheGoodRowsOfABadFile(t *testing.T) {
+	t.Parallel()
+	week := feed.SampleUSGSWeek()
+	cut, err := feed.ParseUSGS(bytes.NewReader(week[:400_000]))
+	require.NoError(t, err)
+	for name, test := range map[string]struct {
+		source, file string
+		created      int
+		problem      string
+		stopped      string
+	}{
+		"a quake feed that breaks off": {feed.SourceUSGS, string(week[:400_000]), len(cut.Observations), fmt.Sprintf("line %d: the file breaks off after feature", cut.Errors[0].Line), ""},
+		"a page instead of a feed":     {feed.SourceUSGS, "<html>maintenance</html>", 0, "line 1: the file breaks off", ""},
+		"a storm with a bad fix":       {feed.SourceNHC, strings.Replace(storm(1, 3), "45, 1000\n", "gale, 1000\n", 1), 2, "line 2: ", ""},
+		"a day in words":               {feed.SourceGHCN, "location,date,precipitation,temp_max,temp_min,wind,weather\nSeattle,2012-01-01,0.0,12.8,5.0,4.7,drizzle\nSeattle,yesterday,0.0,12.8,5.0,4.7,rain\n", 1, "line 3: ", ""},
+		"wind of no storm on earth":    {feed.SourceNHC, strings.Replace(storm(1, 3), "45, 1000\n", "450, 1000\n", 1), 2, "AL011999 /measures/wind/value: ", ""},
+		"a line without end":           {feed.SourceNHC, storm(1, 3) + strings.Repeat("x", 1<<20), 3, "", "stopped after line 4"},
+		"another source":               {"jma", "", 0, "", `no source "jma"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := open(t)
+			seen, err := Observe(t.Context(), s.Service, test.source, []byte(test.file))
+			if test.stopped == "" {
+				require.NoError(t, err)
+				require.Len(t, seen.Problems, 1)
+				require.Contains(t, seen.Problems[0], test.problem)
+				require.Contains(t, seen.complaint(), "1 rows left out; the first: "+seen.Problems[0])
+			} else {
+				require.ErrorContains(t, err, test.stopped)
+				require.Empty(t, seen.Problems)
+				require.Empty(t, seen.complaint())
+			}
+			require.Equal(t, test.created, seen.Created)
+			require.Equal(t, test.created, s.count("observations"))
+
+			again, _ := Observe(t.Context(), s.Service, test.source, []byte(test.file))
+			require.Equal(t, test.created, again.Unchanged)
+			require.Zero(t, again.Created+again.Revised)
+		})
+	}
+}
+
+func TestPartsNeverPartAStorm(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ storms, want []int }{
+		{nil, nil},
+		{[]int{1}, []int{1}},
+		{[]int{1000}, []int{1000}},
+		{[]int{600, 600}, []int{600, 600}},
+		{[]int{600, 400, 1}, []int{1000, 1}},
+		{[]int{999, 2, 999}, []int{999, 2, 999}}, // two and 999 are one too many
+		{[]int{2500}, []int{1000, 1000, 500}},
+		{[]int{30, 2500, 30}, []int{30, 1000, 1000, 530}},
+	} {
+		var file []wire.ObservationInput
+		for number, fixes := range test.storms {
+			for range fixes {
+				file = append(file, wire.ObservationInput{SourceEventID: fmt.Sprint("AL", number), Kind: hazard.StormFix, Stage: trigger.Final, Station: fmt.Sprint(len(file))})
+			}
+		}
+		var sizes []int
+		var joined []wire.ObservationInput
+		for _, part := range parts(file) {
+			sizes = append(sizes, len(part))
+			joined = append(joined, part...)
+		}
+		require.Equal(t, test.want, sizes, "%v", test.storms)
+		require.Equal(t, file, joined, "every row once, in order")
+	}
+}
+
+func TestALongFileIsRecordedInBatches(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	file := storm(1, 600) + storm(2, 600) + storm(3, 300)
+	seen, err := Observe(t.Context(), s.Service, feed.SourceNHC, []byte(file))
+	require.NoError(t, err)
+	require.Equal(t, Observed{Created: 1500}, seen)
+	require.Equal(t, 3, s.count("occurrences"))
+	require.Equal(t, 2, s.count("river.river_job where kind = 'evaluate_occurrences'"))
+}
+
+// source is a feed on a local server, whose mood a test sets.
+type source struct {
+	*httptest.Server
+
+	answer atomic.Pointer[http.HandlerFunc]
+	asked  atomic.Int32
+}
+
+func newSource(t *testing.T) *source {
+	t.Helper()
+	s := &source{}
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.asked.Add(1)
+		(*s.answer.Load())(w, r)
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (s *source) says(answer http.HandlerFunc) { s.answer.Store(&answer) }
+
+// publishes is a polite server: 304 to who knows the file already.
+func publishes(file string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("ETag", `"one"`)
+		w.Header().Set("Last-Modified", "Mon, 05 Feb 2018 00:00:00 GMT")
+		if r.Header.Get("If-None-Match") == `"one"` {
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+		_, _ = w.Write([]byte(file))
+	}
+}
+
+func fails(status int) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }
+}
+
+// poll works a poll's job once and returns what is remembered of the address.
+func (s *shop) poll(from *source, every time.Duration) (model.FeedPoll, error) {
+	s.t.Helper()
+	return s.pollUntil(s.t.Context(), from, every)
+}
+
+// pollUntil is poll with a job whose time ends with ctx.
+func (s *shop) pollUntil(ctx context.Context, from *source, every time.Duration) (model.FeedPoll, error) {
+	s.t.Helper()
+	worker := &pollFeed{service: s.Service, fetch: &feed.Fetcher{Client: from.Client()}}
+	err := worker.Work(ctx, &river.Job[PollFeed]{Args: PollFeed{Source: feed.SourceNHC, URL: from.URL, Every: every}})
+	var state model.FeedPoll
+	require.NoError(s.t, s.DB.Bun.NewSelect().Model(&state).Scan(s.t.Context()))
+	return state, err
+}
+
+func TestAFeedIsReadOnce(t *testing.T) {
+	t.Parallel()
+	s, from := open(t), newSource(t)
+	from.says(publishes(storm(1, 3)))
+	state, err := s.poll(from, time.Minute)
+	require.NoError(t, err)
+	require.Equal(t, `"one"`, state.ETag)
+	require.Equal(t, 3, s.count("observations"))
+	require.Less(t, state.NextPollAt.Sub(state.PolledAt), time.Minute, "the next period must find it due")
+
+	_, err = s.poll(from, time.Minute)
+	require.NoError(t, err)
+	require.EqualValues(t, 1, from.asked.Load(), "it is not due")
+
+	s.After(time.Minute)
+	again, err := s.poll(from, time.Minute)
+	require.NoError(t, err)
+	require.EqualValues(t, 2, from.asked.Load())
+	require.Equal(t, state.ETag, again.ETag)
+	require.Equal(t, state.LastModified, again.LastModified)
+	require.True(t, again.PolledAt.After(state.PolledAt))
+	require.Equal(t, 3, s.count("observations"))
+}
+
+func TestAFailingFeedIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	s, from := open(t), newSource(t)
+	from.says(fails(http.StatusInternalServerError))
+	for failures, wait := 1, 108*time.Second; failures <= 3; failures, wait = failures+1, 2*wait {
+		state, err := s.poll(from, time.Minute)
+		require.ErrorContains(t, err, "500")
+		require.Equal(t, failures, state.Failures)
+		require.Contains(t, state.LastError, "500 Internal Server Error")
+		require.Equal(t, wait, state.NextPollAt.Sub(state.PolledAt), "the wait doubles")
+		s.After(wait / 2)
+		_, err = s.poll(from, time.Minute)
+		require.NoError(t, err)
+		require.EqualValues(t, failures, from.asked.Load(), "it is left alone")
+		s.After(wait / 2)
+	}
+	from.says(publishes(storm(1, 3)))
+	state, err := s.poll(from, time.Minute)
+	require.NoError(t, err)
+	require.Zero(t, state.Failures)
+	require.Empty(t, state.LastError)
+	require.Equal(t, 3, s.count("observations"))
+}
+
+// A source that answers too late must not be asked without a pause for ever:
+// the failure is kept although the job's time is over.
+func TestAFeedThatTakesTheJobsTimeHasFailed(t *testing.T) {
+	t.Parallel()
+	s, from := open(t), newSource(t)
+	ctx, end := context.WithCancel(t.Context())
+	from.says(func(_ http.ResponseWriter, r *http.Request) {
+		end()
+		<-r.Context().Done()
+	})
+	state, err := s.pollUntil(ctx, from, time.Minute)
+	require.ErrorIs(t, err, context.Canceled)
+	require.Equal(t, 1, state.Failures)
+	require.Greater(t, state.NextPollAt.Sub(state.PolledAt), time.Minute)
+}
+
+func TestWorkersPollTheirFeeds(t *testing.T) {
+	t.Parallel()
+	s, from := open(t), newSource(t)
+	from.says(publishes(storm(1, 3)))
+	s.start(FeedAddress{feed.SourceNHC, from.URL, time.Second})
+	s.eventually(func() bool { return from.asked.Load() >= 3 }, "the feed is asked again and again")
+	require.Equal(t, 3, s.count("observations"))
+}
+
+// A source that said when to come back is not asked a moment earlier.
+func TestAFeedMaySayWhenToComeBack(t *testing.T) {
+	t.Parallel()
+	s, from := open(t), newSource(t)
+	from.says(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "900")
+		w.WriteHeader(http.StatusServiceUnavailable)
+	})
+	state, err := s.poll(from, time.Minute)
+	require.ErrorContains(t, err, "503")
+	require.Equal(t, 15*time.Minute, state.NextPollAt.Sub(state.PolledAt))
+}
+
+// TestNothingIsLostWhenAFileCannotBeRecorded takes the table away: the tag is
+// not remembered, so the source sends the whole file again.
+func TestNothingIsLostWhenAFileCannotBeRecorded(t *testing.T) {
+	t.Parallel()
+	s, from := open(t), newSource(t)
+	from.says(publishes(storm(1, 3)))
+	s.exec("alter table observations rename to mislaid")
+	state, err := s.poll(from, time.Minute)
+	require.ErrorContains(t, err, "observations")
+	require.Empty(t, state.ETag)
+	require.Empty(t, state.LastModified)
+	require.Equal(t, 1, state.Failures)
+	require.Contains(t, state.LastError, "record nhc")
+
+	s.exec("alter table mislaid rename to observations")
+	s.After(time.Minute)
+	state, err = s.poll(from, time.Minute)
+	require.NoError(t, err)
+	require.Equal(t, `"one"`, state.ETag)
+	require.Zero(t, state.Failures)
+	require.Equal(t, 3, s.count("observations"))
+}
+
+// What was left out of a file stays to be read until the file changes.
+func TestWhatWasLeftOutIsRemembered(t *testing.T) {
+	t.Parallel()
+	s, from := open(t), newSource(t)
+	from.says(publishes(strings.Replace(storm(1, 3), "45, 1000\n", "gale, 1000\n", 1)))
+	for range 2 {
+		state, err := s.poll(from, time.Minute)
+		require.NoError(t, err)
+		require.Zero(t, state.Failures)
+		require.Contains(t, state.LastError, "1 rows left out; the first: line 2: ")
+		s.After(time.Minute)
+	}
+	require.EqualValues(t, 2, from.asked.Load())
+	require.Equal(t, 2, s.count("observations"))
+}

@@ -1,0 +1,226 @@
+package jobs
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river"
+	"github.com/stretchr/testify/require"
+
+	"parapet/jobs/feed"
+	"parapet/jobs/rail"
+	"parapet/model"
+	"parapet/model/account"
+	"parapet/model/hazard"
+	"parapet/model/modeltest"
+	"parapet/model/wire"
+)
+
+func TestMain(m *testing.M) { os.Exit(modeltest.Main(m)) }
+
+// shop is the domain on a database of the test's own, with the queue, the books
+// and, once started, the workers of production.
+type shop struct {
+	*modeltest.Bundle
+
+	t    *testing.T
+	pool *pgxpool.Pool
+	rail *rail.Simulator
+	log  *journal
+}
+
+// wait is how a simulator passes time; see rail.WithWait.
+type wait = func(context.Context, time.Duration) error
+
+// atOnce lets no time pass.
+func atOnce(ctx context.Context, _ time.Duration) error { return ctx.Err() }
+
+func open(t *testing.T) *shop {
+	t.Helper()
+	return openWith(t, atOnce)
+}
+
+func openWith(t *testing.T, pause wait) *shop {
+	t.Helper()
+	s := &shop{Bundle: modeltest.New(t), t: t, log: &journal{}}
+	config, err := pgxpool.ParseConfig(s.URL)
+	require.NoError(t, err)
+	config.MaxConns = 8
+	s.pool, err = pgxpool.NewWithConfig(t.Context(), config)
+	require.NoError(t, err)
+	t.Cleanup(s.pool.Close)
+	t.Cleanup(s.explain)
+	queue, err := NewQueue(s.pool)
+	require.NoError(t, err)
+	s.Service, err = model.New(model.Config{
+		DB: s.DB.Bun, Queue: queue, Development: true,
+		Keys: model.Keys{
+			Seal:        []model.SealKey{{ID: "jobs", Secret: []byte("0123456789abcdef0123456789abcdef")}},
+			Fingerprint: []byte("fingerprint-key-of-the-tests-0123"),
+		},
+	})
+	require.NoError(t, err)
+	s.rail = rail.NewSimulator(NewLedger(s.pool), rail.WithWait(pause))
+	return s
+}
+
+// explain shows what the workers said in a test that failed.
+func (s *shop) explain() {
+	if s.t.Failed() {
+		s.t.Log(s.log.String())
+	}
+}
+
+// start runs the workers until the test ends.
+func (s *shop) start(feeds ...FeedAddress) *Workers {
+	s.t.Helper()
+	workers, err := NewWorkers(Config{
+		Pool: s.pool, Service: s.Service, Rail: s.rail, Feeds: feeds, Fetch: &feed.Fetcher{},
+		Log: slog.New(slog.NewJSONHandler(s.log, &slog.HandlerOptions{Level: slog.LevelInfo})),
+	})
+	require.NoError(s.t, err)
+	require.NoError(s.t, workers.Start(context.WithoutCancel(s.t.Context())))
+	s.t.Cleanup(func() { require.NoError(s.t, workers.Stop(context.WithoutCancel(s.t.Context()))) })
+	return workers
+}
+
+// eventually waits for what workers do on their own.
+func (s *shop) eventually(done func() bool, says string) {
+	s.t.Helper()
+	require.Eventually(s.t, done, 45*time.Second, 20*time.Millisecond, says)
+}
+
+// rest waits until no work is left but what repeats for ever.
+func (s *shop) rest() {
+	s.t.Helper()
+	s.eventually(func() bool { return s.count("river.river_job where kind <> 'sweep' and finalized_at is null") == 0 }, "the queue runs empty")
+}
+
+// hurry lets d pass for the domain and rings the alarms that were set meanwhile.
+func (s *shop) hurry(d time.Duration) {
+	s.t.Helper()
+	s.After(d)
+	s.eventually(func() bool {
+		tag, err := s.pool.Exec(s.t.Context(), "update river.river_job set state = 'available', scheduled_at = now() where state in ('scheduled', 'available') and scheduled_at > now()")
+		return err == nil && tag.RowsAffected() > 0
+	}, "a job waits")
+}
+
+func (s *shop) count(from string, args ...any) (n int) {
+	s.t.Helper()
+	require.NoError(s.t, s.pool.QueryRow(s.t.Context(), "select count(*) from "+from, args...).Scan(&n))
+	return n
+}
+
+func (s *shop) exec(sql string, args ...any) {
+	s.t.Helper()
+	_, err := s.pool.Exec(s.t.Context(), sql, args...)
+	require.NoError(s.t, err)
+}
+
+// transfers counts the rail's own books.
+func (s *shop) transfers(payout string, outcome rail.Outcome) int {
+	s.t.Helper()
+	return s.count("simulator_transfers where body->>'payout_id' = $1 and body->>'outcome' = $2", payout, string(outcome))
+}
+
+// epicentre is where the M 6.4 of 6 February 2018 was, 22 km from the default
+// centre of quake-circle.
+var epicentre = hazard.Point{Latitude: 24.174, Longitude: 121.653}
+
+// claim covers, shakes and decides without workers, so that the test alone says
+// when the payout is worked.
+func (s *shop) claim() *wire.Claim {
+	s.t.Helper()
+	policy := s.Cover("quake-circle", nil)
+	quake, _, err := s.Service.RecordObservation(s.t.Context(), s.Source, modeltest.Quake("us1000chhc", s.Now(), epicentre, "6.4"), false)
+	require.NoError(s.t, err)
+	require.NoError(s.t, s.Service.Evaluate(s.t.Context(), model.EvaluateOccurrences{Occurrences: []string{*quake.OccurrenceID}}))
+	return s.OnlyClaim(policy)
+}
+
+// owed is a payout that is ready to go out to a verified account.
+func (s *shop) owed(number account.Number) (claim string, job model.ReleasePayout) {
+	s.t.Helper()
+	claim = s.claim().ID
+	in := modeltest.IBAN(claim)
+	in.Number = number
+	method := s.Record(in)
+	check := &verifyPayoutMethod{service: s.Service, rail: s.rail}
+	require.NoError(s.t, check.Work(s.t.Context(), &river.Job[model.VerifyPayoutMethod]{Args: model.VerifyPayoutMethod{Partner: "acme", ID: method.ID}}))
+	payout := s.payout(claim)
+	require.Equal(s.t, "pending", payout.Status)
+	return claim, model.ReleasePayout{Partner: "acme", ID: payout.ID}
+}
+
+// payout is a claim's only payout.
+func (s *shop) payout(claim string) wire.Payout {
+	s.t.Helper()
+	payouts := s.Claim(claim).Payouts
+	require.Len(s.t, payouts, 1)
+	return payouts[0]
+}
+
+// becomes waits for the state of a claim's only payout.
+func (s *shop) becomes(claim, status string) wire.Payout {
+	s.t.Helper()
+	s.eventually(func() bool { return s.payout(claim).Status == status }, "the payout becomes "+status)
+	return s.payout(claim)
+}
+
+// release works a payout's job once.
+func (s *shop) release(job model.ReleasePayout) error {
+	worker := &releasePayout{service: s.Service, rail: s.rail}
+	return worker.Work(s.t.Context(), &river.Job[model.ReleasePayout]{Args: job})
+}
+
+// number is a test number as a partner records it.
+func number(test rail.TestNumber) account.Number {
+	switch test.Type {
+	case account.TypeIBAN:
+		return account.Number{Type: test.Type, IBAN: &account.IBAN{IBAN: test.Number}}
+	case account.TypeUSBankAccount:
+		return account.Number{Type: test.Type, USBankAccount: &account.USBankAccount{
+			RoutingNumber: "021000021", AccountNumber: test.Number, AccountType: account.Checking,
+		}}
+	case account.TypeMobileMoney:
+		return account.Number{Type: test.Type, MobileMoney: &account.MobileMoney{MSISDN: test.Number, Provider: "mpesa"}}
+	default:
+		panic(fmt.Sprintf("no such type: %s", test.Type))
+	}
+}
+
+// numberFor is the first test number that behaves so.
+func numberFor(behaviour rail.Behaviour) account.Number {
+	for _, test := range rail.TestNumbers() {
+		if test.Behaviour == behaviour {
+			return number(test)
+		}
+	}
+	panic(behaviour)
+}
+
+// journal is a log that many write and one reads.
+type journal struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (j *journal) Write(line []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.Write(line)
+}
+
+func (j *journal) String() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.String()
+}

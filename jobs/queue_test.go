@@ -1,0 +1,87 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"github.com/uptrace/bun"
+
+	"parapet/model"
+)
+
+// sixJobs is one job of each kind the domain asks for, and two more.
+var sixJobs = []model.Job{
+	model.EvaluateOccurrences{Occurrences: []string{"occ_1"}},
+	model.EvaluateOccurrences{Occurrences: []string{"occ_1"}, After: "700"},
+	model.EvaluateStations{Source: "ghcn", Stations: []string{"Seattle"}},
+	model.VerifyPayoutMethod{Partner: "acme", ID: "pmt_1"},
+	model.ReleasePayout{Partner: "acme", ID: "pay_1"},
+	model.ReleasePayout{Partner: "acme", ID: "pay_1"},
+}
+
+// asking runs do in a transaction, as the domain does, with the connection.
+func (s *shop) asking(do func(ctx context.Context, conn bun.Conn) error) error {
+	conn, err := s.DB.Bun.Conn(s.t.Context())
+	require.NoError(s.t, err)
+	defer func() { require.NoError(s.t, conn.Close()) }()
+	return conn.RunInTx(s.t.Context(), nil, func(ctx context.Context, _ bun.Tx) error { return do(ctx, conn) })
+}
+
+func TestJobsExistIfTheirCauseDoes(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	queue, err := NewQueue(s.pool)
+	require.NoError(t, err)
+	insert := func(then error) func(context.Context, bun.Conn) error {
+		return func(ctx context.Context, conn bun.Conn) error {
+			require.NoError(t, queue.Insert(ctx, conn, sixJobs))
+			require.Zero(t, s.count("river.river_job"), "nobody sees a job before its cause is committed") //nolint:contextcheck // it looks from outside the transaction
+			return then
+		}
+	}
+
+	failed := errors.New("the cause failed")
+	require.ErrorIs(t, s.asking(insert(failed)), failed)
+	require.Zero(t, s.count("river.river_job"))
+
+	require.NoError(t, s.asking(insert(nil)))
+	require.Equal(t, len(sixJobs), s.count("river.river_job where state = 'available'"))
+	for kind, policy := range policies {
+		n := s.count("river.river_job where kind = $1", kind)
+		require.Equal(t, n, s.count("river.river_job where kind = $1 and queue = $2 and max_attempts = $3", kind, policy.Queue, policy.MaxAttempts), kind)
+	}
+	require.Equal(t, 1, s.count(`river.river_job where args = '{"occurrences": ["occ_1"], "after": "700"}'`))
+}
+
+func TestJobsAreRefusedOutsideATransaction(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	queue, err := NewQueue(s.pool)
+	require.NoError(t, err)
+
+	conn, err := s.DB.Bun.Conn(t.Context())
+	require.NoError(t, err)
+	require.ErrorIs(t, queue.Insert(t.Context(), conn, sixJobs), errNoTransaction)
+	require.NoError(t, conn.PingContext(t.Context()), "the connection stays good")
+	require.NoError(t, conn.Close())
+
+	require.Error(t, s.asking(func(ctx context.Context, conn bun.Conn) error {
+		_, err := conn.ExecContext(ctx, "select 1 / 0")
+		require.Error(t, err)
+		require.ErrorIs(t, queue.Insert(ctx, conn, sixJobs), errNoTransaction, "nor in one that failed")
+		return err
+	}))
+	require.Zero(t, s.count("river.river_job"))
+}
+
+// The queue joins the domain's transaction; ending it is not the queue's right.
+func TestAJoinedTransactionIsNotTheQueuesToEnd(t *testing.T) {
+	t.Parallel()
+	tx := joined{}
+	_, err := tx.Begin(t.Context())
+	require.ErrorIs(t, err, errNotOurs)
+	require.ErrorIs(t, tx.Commit(t.Context()), errNotOurs)
+	require.ErrorIs(t, tx.Rollback(t.Context()), errNotOurs)
+}

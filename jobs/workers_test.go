@@ -1,0 +1,163 @@
+package jobs
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"log/slog"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/rivertype"
+	"github.com/stretchr/testify/require"
+
+	"parapet/jobs/feed"
+	"parapet/jobs/rail"
+	"parapet/model"
+)
+
+// kinds reads the kinds of job that a package's source declares.
+func kinds(t *testing.T, folder string) []string {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(folder, "*.go"))
+	require.NoError(t, err)
+	var found []string
+	for _, name := range names {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		require.NoError(t, err)
+		for _, decl := range file.Decls {
+			if f, ok := decl.(*ast.FuncDecl); ok && f.Recv != nil && f.Name.Name == "Kind" {
+				kind, err := strconv.Unquote(f.Body.List[0].(*ast.ReturnStmt).Results[0].(*ast.BasicLit).Value)
+				require.NoError(t, err)
+				found = append(found, kind)
+			}
+		}
+	}
+	return found
+}
+
+// anyJob is a job of any kind, without arguments.
+type anyJob struct{ kind string }
+
+func (j anyJob) Kind() string { return j.kind }
+
+func TestEveryKindHasAPolicyAQueueAndAWorker(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	declared := slices.Sorted(slices.Values(slices.Concat(kinds(t, "../model"), kinds(t, "."))))
+	require.Len(t, declared, 6)
+	require.Equal(t, declared, slices.Sorted(maps.Keys(policies)), "each kind of job has its policy, and each policy its kind")
+
+	workers, err := NewWorkers(Config{Pool: s.pool, Service: s.Service, Rail: s.rail, Log: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	tx, err := s.pool.Begin(t.Context())
+	require.NoError(t, err)
+	defer func() { require.NoError(t, tx.Rollback(t.Context())) }()
+	for _, kind := range declared {
+		policy := options(kind)
+		require.Contains(t, queues, policy.Queue, kind)
+		require.Positive(t, policy.MaxAttempts, kind)
+		_, err := workers.client.InsertTx(t.Context(), tx, anyJob{kind}, policy)
+		require.NoError(t, err, "river knows whether a worker is there")
+	}
+	var unknown *river.UnknownJobKindError
+	_, err = workers.client.InsertTx(t.Context(), tx, anyJob{"nobody"}, nil)
+	require.ErrorAs(t, err, &unknown)
+	require.Panics(t, func() { options("nobody") })
+}
+
+// A worker that is taken for dead must be dead: its job is worked again. And a
+// call must end while its outcome can still be recorded.
+func TestTimeLimitsNest(t *testing.T) {
+	t.Parallel()
+	require.Greater(t, rescueAfter, jobTimeout)
+	require.GreaterOrEqual(t, jobTimeout, 2*railTimeout)
+	require.GreaterOrEqual(t, jobTimeout, 2*fetchTimeout)
+	require.Less(t, keepTimeout, rescueAfter-jobTimeout, "even what is kept after the job's time ended")
+	require.LessOrEqual(t, jobTimeout, 45*time.Second)
+	require.LessOrEqual(t, railTimeout, 20*time.Second)
+}
+
+func TestFeedsArePolledPeriodically(t *testing.T) {
+	t.Parallel()
+	none, two := Config{}, Config{Feeds: []FeedAddress{{feed.SourceUSGS, "http://a", time.Minute}, {feed.SourceNHC, "http://b", time.Hour}}}
+	require.Len(t, none.periodic(), 1, "the sweep alone")
+	require.Len(t, two.periodic(), 3)
+}
+
+func TestASecondPassWaitsForTheFirst(t *testing.T) {
+	t.Parallel()
+	var snooze *rivertype.JobSnoozeError
+	require.ErrorAs(t, later(fmt.Errorf("match: %w", model.ErrNotYet)), &snooze)
+	require.Equal(t, time.Second, snooze.Duration)
+	failed := errors.New("failed")
+	require.Equal(t, failed, later(failed))
+	require.NoError(t, later(nil))
+}
+
+func TestEachAttemptIsOneLine(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		kind  string
+		ended error
+		says  []string
+	}{
+		{"release_payout", nil, []string{`"level":"INFO"`, `"msg":"job"`}},
+		{"sweep", nil, []string{`"level":"DEBUG"`, `"msg":"job"`}},
+		{"poll_feed", nil, []string{`"level":"DEBUG"`, `"msg":"job"`}},
+		{"release_payout", river.JobSnooze(5 * time.Second), []string{`"level":"INFO"`, `"msg":"job waits"`, `"for":5000000000`}},
+		{"sweep", errors.New("no database"), []string{`"level":"ERROR"`, `"msg":"job failed"`, `"error":"no database"`}},
+	} {
+		t.Run(fmt.Sprintf("%s %v", test.kind, test.ended), func(t *testing.T) {
+			t.Parallel()
+			var out bytes.Buffer
+			middleware := &logging{log: slog.New(slog.NewJSONHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug}))}
+			err := middleware.Work(t.Context(), &rivertype.JobRow{ID: 7, Kind: test.kind, Attempt: 2}, func(context.Context) error { return test.ended })
+			require.Equal(t, test.ended, err, "the log changes nothing")
+			require.Equal(t, 1, strings.Count(out.String(), "\n"))
+			for _, part := range append(test.says, `"kind":"`+test.kind+`"`, `"job":7`, `"attempt":2`, `"took":`) {
+				require.Contains(t, out.String(), part)
+			}
+		})
+	}
+}
+
+// TestStopDrains stops workers in the middle of a call to the rail: the call
+// ends and its outcome is kept.
+func TestStopDrains(t *testing.T) {
+	t.Parallel()
+	called, answer := make(chan struct{}), make(chan struct{})
+	s := openWith(t, func(ctx context.Context, _ time.Duration) error {
+		close(called)
+		<-answer
+		return ctx.Err()
+	})
+	claim, _ := s.owed(numberFor(rail.Slow))
+	workers := s.start()
+	<-called
+
+	impatient, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.ErrorIs(t, workers.Stop(impatient), context.Canceled, "it waits no longer than it may")
+	require.Equal(t, "releasing", s.payout(claim).Status)
+	stopped := make(chan error, 1)
+	go func() { stopped <- workers.Stop(context.WithoutCancel(t.Context())) }()
+	close(answer)
+	require.NoError(t, <-stopped)
+	require.Equal(t, "released", s.payout(claim).Status)
+	require.Zero(t, s.count("river.river_job where state = 'running'"))
+	require.NoError(t, workers.Stop(t.Context()), "stopping twice is stopping once")
+}
