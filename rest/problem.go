@@ -87,8 +87,8 @@ func (d *door) refuse(ctx context.Context, c *call, err error) {
 	}
 	challenge(c.Header(), shown)
 	c.Header().Del("Content-Length")
-	if shown.RetryAfter > 0 {
-		c.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(shown.RetryAfter.Seconds()))))
+	if wait := shown.RetryAfter; wait > 0 || kind.retryable {
+		c.Header().Set("Retry-After", strconv.Itoa(max(1, int(math.Ceil(wait.Seconds())))))
 	}
 	body, err := wire.Encode(c.problem(shown))
 	if err != nil { // an extra member that cannot be written is a bug; the code still tells
