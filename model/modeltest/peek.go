@@ -1,0 +1,81 @@
+package modeltest
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"parapet/model"
+)
+
+// Next is the first job that is not done, and counts as done now.
+func (b *Bundle) Next() model.Job {
+	b.t.Helper()
+	ordinal, job, err := Queue{}.after(b.ctx, b.DB.Pool, 0)
+	require.NoError(b.t, err)
+	require.NotNil(b.t, job, "nothing is to be done")
+	require.NoError(b.t, Queue{}.finish(b.ctx, b.DB.Pool, ordinal))
+	return job
+}
+
+// Last is the job that was asked for last; nil without one.
+func (b *Bundle) Last() model.Job {
+	b.t.Helper()
+	var last int64
+	require.NoError(b.t, b.DB.Pool.QueryRow(b.ctx, "select coalesce(max(ordinal), 0) from modeltest_jobs").Scan(&last))
+	_, job, err := Queue{}.after(b.ctx, b.DB.Pool, last-1)
+	require.NoError(b.t, err)
+	return job
+}
+
+// Events are the types of all events, in the order they were written.
+func (b *Bundle) Events() []string {
+	b.t.Helper()
+	var types []string
+	require.NoError(b.t, b.DB.Bun.NewRaw("select e.type from events e join event_outbox o on o.event_id = e.id order by o.ordinal").Scan(b.ctx, &types))
+	return types
+}
+
+// Hold is a transaction that stands in the way of another one.
+type Hold struct {
+	b  *Bundle
+	tx pgx.Tx
+}
+
+// HoldReference makes a policy with this partner_reference wait, in the middle
+// of its transaction, until Release.
+func (b *Bundle) HoldReference(reference string) Hold {
+	b.t.Helper()
+	b.Cover("rain-excess", nil) // it is locked until Release, so it lies where nothing shakes
+	tx, err := b.DB.Pool.Begin(b.ctx)
+	require.NoError(b.t, err)
+	b.t.Cleanup(func() { _ = tx.Rollback(b.ctx) })
+	_, err = tx.Exec(b.ctx, "update policies set partner_reference = $1 where id = (select id from policies order by id desc limit 1)", reference)
+	require.NoError(b.t, err)
+	return Hold{b, tx}
+}
+
+// AwaitWaiter returns when somebody waits for the transaction.
+func (h Hold) AwaitWaiter() {
+	h.b.t.Helper()
+	ctx, cancel := context.WithTimeout(h.b.ctx, 20*time.Second)
+	defer cancel()
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for waiting := false; !waiting; {
+		err := h.b.DB.Pool.QueryRow(ctx, "select exists (select from pg_stat_activity where $1 = any(pg_blocking_pids(pid)))", int32(h.tx.Conn().PgConn().PID())).Scan(&waiting)
+		require.NoError(h.b.t, err)
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// Release lets the others go on, as if the transaction had never been.
+func (h Hold) Release() {
+	h.b.t.Helper()
+	require.NoError(h.b.t, h.tx.Rollback(h.b.ctx))
+}
