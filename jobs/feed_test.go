@@ -165,7 +165,7 @@ func (s *shop) pollUntil(ctx context.Context, from *source, every time.Duration)
 	worker := &pollFeed{service: s.Service, fetch: &feed.Fetcher{Client: from.Client()}}
 	err := worker.Work(ctx, &river.Job[PollFeed]{Args: PollFeed{Source: feed.SourceNHC, URL: from.URL, Every: every}})
 	var state model.FeedPoll
-	require.NoError(s.t, s.DB.Bun.NewSelect().Model(&state).Scan(s.t.Context()))
+	require.NoError(s.t, s.DB.Bun.NewSelect().Model(&state).Scan(context.WithoutCancel(ctx)))
 	return state, err
 }
 

@@ -83,13 +83,15 @@ func (s *shop) start(feeds ...FeedAddress) *Workers {
 	s.t.Helper()
 	workers, err := NewWorkers(Config{
 		Pool: s.pool, Service: s.Service, Rail: s.rail, Feeds: feeds, Fetch: &feed.Fetcher{},
-		Log: slog.New(slog.NewJSONHandler(s.log, &slog.HandlerOptions{Level: slog.LevelInfo})),
+		Log: s.logger(),
 	})
 	require.NoError(s.t, err)
 	require.NoError(s.t, workers.Start(context.WithoutCancel(s.t.Context())))
 	s.t.Cleanup(func() { require.NoError(s.t, workers.Stop(context.WithoutCancel(s.t.Context()))) })
 	return workers
 }
+
+func (s *shop) logger() *slog.Logger { return slog.New(slog.NewJSONHandler(s.log, nil)) }
 
 // eventually waits for what workers do on their own.
 func (s *shop) eventually(done func() bool, says string) {
@@ -177,7 +179,7 @@ func (s *shop) becomes(claim, status string) wire.Payout {
 
 // release works a payout's job once.
 func (s *shop) release(job model.ReleasePayout) error {
-	worker := &releasePayout{service: s.Service, rail: s.rail}
+	worker := &releasePayout{service: s.Service, rail: s.rail, log: s.logger()}
 	return worker.Work(s.t.Context(), &river.Job[model.ReleasePayout]{Args: job})
 }
 

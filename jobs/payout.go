@@ -3,6 +3,7 @@ package jobs
 import (
 	"context"
 	"fmt"
+	"log/slog"
 
 	"github.com/riverqueue/river"
 
@@ -41,6 +42,7 @@ type releasePayout struct {
 
 	service *model.Service
 	rail    rail.Rail
+	log     *slog.Logger
 }
 
 // Work implements river.Worker.
@@ -79,6 +81,9 @@ func (w *releasePayout) pay(ctx context.Context, order *model.Release) model.Rai
 	}
 	if !order.Doubt || result.Outcome == rail.NotFound {
 		result = w.rail.Send(ctx, instruction)
+	}
+	if result.Err != nil {
+		w.log.WarnContext(ctx, "rail in doubt", "order", instruction, "attempt", order.Attempt, "code", result.Code, "error", result.Err)
 	}
 	return answer(result, instruction)
 }

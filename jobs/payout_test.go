@@ -75,7 +75,9 @@ func TestEveryMagicNumberPaysOnce(t *testing.T) {
 	s.rest()
 	require.NotContains(t, s.log.String(), "Lin Mei-hua")
 	require.NotContains(t, s.log.String(), "DE89370400440532013000")
+	require.NotContains(t, s.log.String(), "DE84370400440000000003", "also of an account in doubt")
 	require.Contains(t, s.log.String(), `"msg":"job waits","kind":"release_payout"`)
+	require.Contains(t, s.log.String(), `"msg":"rail in doubt"`, "why nobody knows is for the log alone")
 }
 
 // settled holds a released payout against the rail's books: one transfer, under

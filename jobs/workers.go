@@ -99,7 +99,7 @@ func (c Config) workers() *river.Workers {
 		return later(c.Service.EvaluateRain(ctx, job.Args))
 	}))
 	river.AddWorker(workers, &verifyPayoutMethod{service: c.Service, rail: c.Rail})
-	river.AddWorker(workers, &releasePayout{service: c.Service, rail: c.Rail})
+	river.AddWorker(workers, &releasePayout{service: c.Service, rail: c.Rail, log: c.Log})
 	river.AddWorker(workers, &pollFeed{service: c.Service, fetch: c.Fetch})
 	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, _ *river.Job[sweep]) error {
 		return c.Service.Sweep(ctx)
