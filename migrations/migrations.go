@@ -31,15 +31,16 @@ const lockKey int64 = 0x70617261706574
 // Apply migrates and returns the names of the migrations it applied. It waits
 // while another process applies them.
 func Apply(ctx context.Context, pool *pgxpool.Pool) ([]string, error) {
-	lock, err := pool.Acquire(ctx)
+	// A connection of its own: callers that wait must not keep the pool from the
+	// one that works.
+	lock, err := pgx.ConnectConfig(ctx, pool.Config().ConnConfig)
 	if err != nil {
 		return nil, fmt.Errorf("connect: %w", err)
 	}
-	defer lock.Release()
+	defer func() { _ = lock.Close(context.WithoutCancel(ctx)) }()
 	if _, err := lock.Exec(ctx, "select pg_advisory_lock($1)", lockKey); err != nil {
 		return nil, fmt.Errorf("lock migrations: %w", err)
 	}
-	defer func() { _, _ = lock.Exec(context.WithoutCancel(ctx), "select pg_advisory_unlock($1)", lockKey) }()
 
 	if err := applyRiver(ctx, pool); err != nil {
 		return nil, fmt.Errorf("river migrations: %w", err)

@@ -140,6 +140,9 @@ select coalesce(oc.merged_into, oc.id), c.policy_id from occurrences oc join cla
 where oc.id in (?) or oc.merged_into in (?)
 order by 1, 2`
 
+// candidateBox is one of the values of candidatesQuery.
+const candidateBox = "(?::uuid, ?, ?, ?::timestamptz, ?::timestamptz, ?::box)"
+
 // candidates are the policies each occurrence may concern: those whose box it
 // touches, and those with a deferred claim for it, wherever it is now.
 func (s *Service) candidates(ctx context.Context, happened []happening) (map[uuid.UUID][]uuid.UUID, error) {
@@ -149,7 +152,7 @@ func (s *Service) candidates(ctx context.Context, happened []happening) (map[uui
 	for _, h := range happened {
 		ids = append(ids, h.row.ID)
 		for _, box := range searchBoxes(trigger.Boxes(h.facts)) {
-			values = append(values, "(?::uuid, ?, ?, ?::timestamptz, ?::timestamptz, ?::box)")
+			values = append(values, candidateBox)
 			args = append(args, h.row.ID, h.row.Scope, string(h.row.Kind), h.row.OccurredAt, h.row.LastAt, box)
 		}
 	}

@@ -1,0 +1,41 @@
+package model
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"parapet/model/trigger"
+)
+
+// Constraints are the names that constraint.go gives a sentence.
+func Constraints() []string { return slices.Sorted(maps.Keys(constraints)) }
+
+// ExplainCandidates is the plan by which matching finds an occurrence's policies.
+func (s *Service) ExplainCandidates(ctx context.Context, event string) (string, error) {
+	var id uuid.UUID
+	if err := s.db.NewSelect().Model((*occurrenceRow)(nil)).Column("id").Where("source_event_id = ?", event).Scan(ctx, &id); err != nil {
+		return "", err
+	}
+	happened, err := s.happened(ctx, []uuid.UUID{id})
+	if err != nil {
+		return "", err
+	}
+	h := happened[0]
+	var values []string
+	var args []any
+	for _, box := range searchBoxes(trigger.Boxes(h.facts)) {
+		values = append(values, candidateBox)
+		args = append(args, h.row.ID, h.row.Scope, string(h.row.Kind), h.row.OccurredAt, h.row.LastAt, box)
+	}
+	var lines []string
+	query := "explain " + fmt.Sprintf(candidatesQuery, strings.Join(values, ", "))
+	ids := bun.List([]uuid.UUID{id})
+	err = s.db.NewRaw(query, append(args, ids, ids)...).Scan(ctx, &lines)
+	return strings.Join(lines, "\n"), err
+}

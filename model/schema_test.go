@@ -1,0 +1,95 @@
+package model_test
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/model"
+	"parapet/model/modeltest"
+)
+
+// states are every state that arrows mention.
+func states[S ~string](arrows []model.Arrow[S]) []string {
+	var all []string
+	for _, arrow := range arrows {
+		all = append(all, string(arrow.From), string(arrow.To))
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+func TestChecksInPostgresAreTheLifeCyclesInGo(t *testing.T) {
+	t.Parallel()
+	db, _ := modeltest.Database(t, 2)
+	for constraint, want := range map[string][]string{
+		"quotes_status_check":           states(model.QuoteArrows),
+		"policies_status_check":         states(model.PolicyArrows),
+		"claims_status_check":           states(model.ClaimArrows),
+		"payouts_status_check":          states(model.PayoutArrows),
+		"payout_methods_status_check":   states(model.PayoutMethodArrows),
+		"claims_origin_check":           {string(model.OriginApproval), string(model.OriginTrigger)},
+		"partners_status_check":         {string(model.PartnerDisabled), string(model.PartnerEnabled)},
+		"payout_attempts_outcome_check": {string(model.OutcomeAccepted), string(model.OutcomeRefused), string(model.OutcomeUnknown)},
+		"payouts_blocked_reason_check": {
+			string(model.BlockedApproval), string(model.BlockedCompliance), string(model.BlockedMethodMissing), string(model.BlockedMethodUnverified),
+			string(model.BlockedOperator), string(model.BlockedRailMismatch), string(model.BlockedRailRejected),
+		},
+	} {
+		var definition string
+		require.NoError(t, db.Pool.QueryRow(t.Context(), "select pg_get_constraintdef(oid) from pg_constraint where conname = $1", constraint).Scan(&definition), constraint)
+		var got []string
+		for _, literal := range regexp.MustCompile(`'([a-z_]+)'::text`).FindAllStringSubmatch(definition, -1) {
+			got = append(got, literal[1])
+		}
+		require.ElementsMatch(t, want, got, constraint)
+	}
+}
+
+func TestEveryConstraintIsNamedByUs(t *testing.T) {
+	t.Parallel()
+	db, _ := modeltest.Database(t, 2)
+	rows, err := db.Pool.Query(t.Context(), `select c.relname, k.conname, k.contype::text from pg_constraint k join pg_class c on c.oid = k.conrelid
+		join pg_namespace n on n.oid = c.relnamespace where n.nspname = 'public' and c.relname not like 'bun_%' and c.relname <> 'modeltest_jobs'
+		union all select c.relname, i.relname, 'i' from pg_index x join pg_class c on c.oid = x.indrelid join pg_class i on i.oid = x.indexrelid
+		join pg_namespace n on n.oid = c.relnamespace where n.nspname = 'public' and x.indisunique and c.relname not like 'bun_%' and c.relname <> 'modeltest_jobs'`)
+	require.NoError(t, err)
+	defer rows.Close()
+	endings := map[string]string{"p": "_pkey", "f": "_fkey", "u": "_key", "c": "_check", "i": "key"}
+	exists := make(map[string]bool)
+	for rows.Next() {
+		var table, name, kind string
+		require.NoError(t, rows.Scan(&table, &name, &kind))
+		exists[name] = true
+		require.True(t, strings.HasPrefix(name, table+"_") && strings.HasSuffix(name, endings[kind]), "%s of %s", name, table)
+		require.NotRegexp(t, `\d$`, name, "a name that Postgres made up")
+	}
+	require.NoError(t, rows.Err())
+	for _, name := range model.Constraints() {
+		require.True(t, exists[name], "constraint.go speaks of %s, which the schema lacks", name)
+	}
+}
+
+func TestCandidatesAreFoundByTheIndex(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t, modeltest.Unchecked())
+	b.Cover("quake-circle", nil)
+	_, err := b.DB.Pool.Exec(t.Context(), `begin; set local session_replication_role = replica; -- policies without quotes
+		with r as materialized (select to_jsonb(p) - 'footprint' as j from policies p),
+			places as (select i % 340 - 170 as lon, i / 340 - 29 as lat from generate_series(1, 20000) i)
+		insert into policies select n.* from r, places, jsonb_populate_record(null::policies, r.j || jsonb_build_object('id', gen_random_uuid(),
+			'quote_id', gen_random_uuid(), 'footprint', format('((%s,%s),(%s,%s))', lon + 1, lat + 1, lon, lat))) n;
+		commit; analyze policies`)
+	require.NoError(t, err)
+	at := b.Now()
+	b.Observe(modeltest.Quake("us1", at, epicentre, "6.4"))
+	plan, err := b.Service.ExplainCandidates(t.Context(), "us1")
+	require.NoError(t, err)
+	require.Contains(t, plan, "policies_footprint_idx")
+	require.NotContains(t, plan, "Seq Scan on policies")
+	b.Work()
+	require.Positive(t, b.Rows()["claims"])
+}
