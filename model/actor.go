@@ -73,6 +73,14 @@ func System() Actor { return Actor{Kind: ActorSystem, Name: "parapet"} }
 // Has tells whether the actor's token carries the scope.
 func (a Actor) Has(scope Scope) bool { return slices.Contains(a.Scopes, scope) }
 
+// either is the first scope, or the second where the actor has only that one.
+func (a Actor) either(scope, other Scope) Scope {
+	if !a.Has(scope) && a.Has(other) {
+		return other
+	}
+	return scope
+}
+
 // may refuses an actor without the scope. Operators read every partner's records
 // and write none of them: what they do has operations of its own.
 func (a Actor) may(scope Scope) error {

@@ -156,7 +156,11 @@ func (s *Service) GetAttachments(ctx context.Context, actor Actor, claim string,
 	}
 	var rows []attachmentRow
 	q := s.db.NewSelect().Model(&rows).Where("a.claim_id = ?", on.ID).Where("a.partner = ?", on.Partner)
-	return newestFirst(ctx, s, actor, q, &rows, in, "attachments/"+claim, func(r *attachmentRow) wire.Attachment { return *r.public() })
+	p, err := s.fetch(ctx, actor, q, in, "attachments/"+claim, newestFirst)
+	if err != nil {
+		return nil, err
+	}
+	return listed(p, rows, func(r *attachmentRow) wire.Attachment { return *r.public() })
 }
 
 // OpenAttachment is a document with its bytes; the caller closes them. Errors:

@@ -87,29 +87,63 @@ func (s *Service) claimOf(ctx context.Context, actor Actor, scope Scope, id stri
 
 // publicClaim reads what stands inside a claim.
 func publicClaim(ctx context.Context, db bun.IDB, row *claimRow) (*wire.Claim, error) {
-	var parts claimParts
-	if row.OccurrenceID != nil {
-		parts.occurrence = new(occurrenceRow)
-		if err := db.NewSelect().Model(parts.occurrence).Where("id = ?", row.OccurrenceID).Scan(ctx); err != nil {
-			return nil, fmt.Errorf("read occurrence of claim: %w", err)
-		}
-	}
-	if row.DeterminationID != nil {
-		d := new(determinationRow)
-		if err := db.NewSelect().Model(d).Where("id = ?", row.DeterminationID).Where("partner = ?", row.Partner).Scan(ctx); err != nil {
-			return nil, fmt.Errorf("read determination of claim: %w", err)
-		}
-		parts.determination = &d.Body
-	}
-	var payouts []payoutRow
-	err := db.NewSelect().Model(&payouts).Where("claim_id = ?", row.ID).Where("partner = ?", row.Partner).OrderExpr("id").Scan(ctx)
+	parts, err := partsOf(ctx, db, []claimRow{*row})
 	if err != nil {
-		return nil, fmt.Errorf("read payouts of claim: %w", err)
+		return nil, err
+	}
+	return row.public(parts[row.ID]), nil
+}
+
+// partsOf reads what stands inside claims: one statement a kind of record,
+// however many claims there are.
+func partsOf(ctx context.Context, db bun.IDB, rows []claimRow) (map[uuid.UUID]claimParts, error) {
+	parts := make(map[uuid.UUID]claimParts, len(rows))
+	if len(rows) == 0 {
+		return parts, nil
+	}
+	var claims, occurred, determined []uuid.UUID
+	for _, row := range rows {
+		claims = append(claims, row.ID)
+		if row.OccurrenceID != nil {
+			occurred, determined = append(occurred, *row.OccurrenceID), append(determined, *row.DeterminationID)
+		}
+	}
+	occurrences, determinations, payouts := []occurrenceRow{}, []determinationRow{}, []payoutRow{}
+	err := db.NewSelect().Model(&payouts).Where("claim_id in (?)", bun.List(claims)).OrderExpr("id").Scan(ctx)
+	if err == nil && len(occurred) > 0 {
+		err = db.NewSelect().Model(&occurrences).Where("id in (?)", bun.List(occurred)).Scan(ctx)
+	}
+	if err == nil && len(determined) > 0 {
+		err = db.NewSelect().Model(&determinations).Column("id", "body").Where("id in (?)", bun.List(determined)).Scan(ctx)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read what stands inside claims: %w", err)
+	}
+	for i := range rows {
+		parts[rows[i].ID] = rows[i].parts(occurrences, determinations, payouts)
+	}
+	return parts, nil
+}
+
+// parts picks a claim's own.
+func (r *claimRow) parts(occurrences []occurrenceRow, determinations []determinationRow, payouts []payoutRow) claimParts {
+	var parts claimParts
+	for i := range occurrences {
+		if r.OccurrenceID != nil && occurrences[i].ID == *r.OccurrenceID {
+			parts.occurrence = &occurrences[i]
+		}
+	}
+	for i := range determinations {
+		if r.DeterminationID != nil && determinations[i].ID == *r.DeterminationID {
+			parts.determination = &determinations[i].Body
+		}
 	}
 	for i := range payouts {
-		parts.payouts = append(parts.payouts, *payouts[i].public())
+		if payouts[i].ClaimID == r.ID {
+			parts.payouts = append(parts.payouts, *payouts[i].public())
+		}
 	}
-	return row.public(parts), nil
+	return parts
 }
 
 // lockClaim locks the claim and reads it. It comes after the policy's lock and

@@ -79,7 +79,11 @@ func (s *Service) GetMessages(ctx context.Context, actor Actor, claim string, in
 	}
 	var rows []messageRow
 	q := s.db.NewSelect().Model(&rows).Where("m.claim_id = ?", on.ID).Where("m.partner = ?", on.Partner)
-	return oldestFirst(ctx, s, actor, q, &rows, in, "messages/"+claim, func(r *messageRow) wire.Message { return *r.public() })
+	p, err := s.fetch(ctx, actor, q, in, "messages/"+claim, oldestFirst)
+	if err != nil {
+		return nil, err
+	}
+	return listed(p, rows, func(r *messageRow) wire.Message { return *r.public() })
 }
 
 func (r *messageRow) public() *wire.Message {

@@ -60,8 +60,8 @@ func (s *Service) page(actor Actor, in PageRequest, filter string) (page, error)
 // is another.
 func (p page) fetch() int64 { return int64(p.limit) + 1 }
 
-// listed makes a page of the rows that were read.
-func listed[Row, Record any](p page, rows []Row, key func(*Row) string, public func(*Row) Record) (*wire.List[Record], error) {
+// paged makes a page of the rows that were read.
+func paged[Row, Record any](p page, rows []Row, key func(*Row) string, public func(*Row) Record) (*wire.List[Record], error) {
 	list := &wire.List[Record]{Object: "list", Data: make([]Record, 0, len(rows))}
 	if len(rows) > p.limit {
 		rows, list.HasMore = rows[:p.limit], true

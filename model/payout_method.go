@@ -240,7 +240,11 @@ func (s *Service) GetPayoutMethods(ctx context.Context, actor Actor, claim strin
 	var rows []payoutMethodRow
 	q := s.db.NewSelect().Model(&rows).Where("pm.policy_id = ?", row.PolicyID).Where("pm.partner = ?", row.Partner).
 		Where("(pm.claim_id is null or pm.claim_id = ?)", row.ID)
-	return newestFirst(ctx, s, actor, q, &rows, in, "payout_methods/"+claim, func(r *payoutMethodRow) wire.PayoutMethod { return *r.public() })
+	p, err := s.fetch(ctx, actor, q, in, "payout_methods/"+claim, newestFirst)
+	if err != nil {
+		return nil, err
+	}
+	return listed(p, rows, func(r *payoutMethodRow) wire.PayoutMethod { return *r.public() })
 }
 
 func (r *payoutMethodRow) public() *wire.PayoutMethod {

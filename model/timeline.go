@@ -74,7 +74,7 @@ func (s *Service) GetTimeline(ctx context.Context, actor Actor, claim string, pa
 	if err := q.Limit(p.fetch()).Scan(ctx); err != nil {
 		return nil, explain(fmt.Errorf("read timeline: %w", err))
 	}
-	return listed(p, rows, func(r *timelineRow) string { return fmt.Sprint(r.Sequence) }, (*timelineRow).public)
+	return paged(p, rows, func(r *timelineRow) string { return fmt.Sprint(r.Sequence) }, (*timelineRow).public)
 }
 
 func (r *timelineRow) public() wire.TimelineEntry {

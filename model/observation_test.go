@@ -1,0 +1,128 @@
+package model_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/model"
+	"parapet/model/hazard"
+	"parapet/model/modeltest"
+	"parapet/model/wire"
+)
+
+func TestAWrongObservationIsRejectedAloneWithEveryReason(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	now := b.Now()
+	for name, tc := range map[string]struct {
+		spoil    func(*wire.ObservationInput)
+		pointers []string
+	}{
+		"future":            {func(in *wire.ObservationInput) { in.OccurredAt = now.Add(time.Hour) }, []string{"/occurred_at"}},
+		"no time":           {func(in *wire.ObservationInput) { in.OccurredAt = time.Time{} }, []string{"/occurred_at"}},
+		"unknown measure":   {func(in *wire.ObservationInput) { in.Measures["colour"] = wire.Measure{Value: "1", Unit: "km"} }, []string{"/measures/colour"}},
+		"wrong unit":        {func(in *wire.ObservationInput) { in.Measures["depth"] = wire.Measure{Value: "1", Unit: "miles"} }, []string{"/measures/depth/unit"}},
+		"no number":         {func(in *wire.ObservationInput) { in.Measures["depth"] = wire.Measure{Value: "1e3", Unit: "km"} }, []string{"/measures/depth/value"}},
+		"not on earth":      {func(in *wire.ObservationInput) { in.Measures["magnitude"] = wire.Measure{Value: "12", Unit: "mw"} }, []string{"/measures/magnitude/value"}},
+		"no magnitude":      {func(in *wire.ObservationInput) { delete(in.Measures, "magnitude") }, []string{"/measures/magnitude"}},
+		"nowhere":           {func(in *wire.ObservationInput) { in.Location = nil }, []string{"/location"}},
+		"beyond the pole":   {func(in *wire.ObservationInput) { in.Location = &hazard.Point{Latitude: 91, Longitude: -181} }, []string{"/location/latitude", "/location/longitude"}},
+		"a quake's station": {func(in *wire.ObservationInput) { in.Station = "Seattle" }, []string{"/station"}},
+		"no names":          {func(in *wire.ObservationInput) { in.Source, in.SourceEventID = "USGS!", "" }, []string{"/source", "/source_event_id"}},
+		"long alias":        {func(in *wire.ObservationInput) { in.Aliases = []string{strings.Repeat("x", 129)} }, []string{"/aliases"}},
+		"kind and stage":    {func(in *wire.ObservationInput) { in.Kind, in.Stage = "flood", "rumour" }, []string{"/kind", "/stage"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			spoiled := modeltest.Quake("us1", now, epicentre, "6.4")
+			tc.spoil(&spoiled)
+			results, err := b.Service.RecordObservations(t.Context(), b.Source, []wire.ObservationInput{spoiled, modeltest.Quake("ok", now, hualien, "5")}, false)
+			require.NoError(t, err)
+			require.Equal(t, model.ResultRejected, results[0].Result)
+			require.Nil(t, results[0].ID)
+			require.NotEqual(t, model.ResultRejected, results[1].Result)
+			require.ElementsMatch(t, tc.pointers, pointers(&model.Error{Fields: results[0].Errors}))
+		})
+	}
+}
+
+func TestWhoMayObserve(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	in := modeltest.Quake("us1", b.Now(), epicentre, "6.4")
+	observe := func(actor model.Actor) error {
+		_, _, err := b.Service.RecordObservation(t.Context(), actor, in, false)
+		return err
+	}
+	require.Equal(t, model.CodeInsufficientScope, failure(t, observe(b.Acme)).Code)
+	require.Equal(t, model.CodeInsufficientScope, failure(t, observe(b.Operator)).Code)
+	noaa := b.Source
+	noaa.AnySource, noaa.Sources = false, []string{"nhc"}
+	require.Equal(t, []string{"/source"}, pointers(failure(t, observe(noaa))))
+	noaa.Sources = []string{"usgs"}
+	require.NoError(t, observe(noaa))
+}
+
+// rain observes days in a row from first, one value a day.
+func rain(b *modeltest.Bundle, first time.Time, values ...string) {
+	var days []wire.ObservationInput
+	for i, value := range values {
+		days = append(days, modeltest.StationDay("Seattle", first.AddDate(0, 0, i), value))
+	}
+	b.Observe(days...)
+	b.Work()
+}
+
+func TestExcessRainPaysOnceForEachDay(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy := b.Cover("rain-excess", modeltest.Context{"days": 3})
+	first := policy.EffectiveAt.Truncate(24*time.Hour).AddDate(0, 0, 1)
+	b.After(20 * 24 * time.Hour)
+	rain(b, first.AddDate(0, 0, -1), "500") // the day of binding is not wholly covered
+	require.Empty(t, b.Claims(policy))
+	rain(b, first, "10", "60", "50", "30")
+	claim := b.OnlyClaim(policy)
+	require.Equal(t, "Seattle/"+first.AddDate(0, 0, 2).Format(time.DateOnly), claim.Occurrence.SourceEventID)
+	require.Equal(t, "approved", claim.Status, "120 mm attach and pay nothing yet; 140 mm pay")
+}
+
+func TestPaidDaysNeverCountAgain(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy := b.Cover("rain-excess", modeltest.Context{"days": 3})
+	first := policy.EffectiveAt.Truncate(24*time.Hour).AddDate(0, 0, 1)
+	b.After(20 * 24 * time.Hour)
+	rain(b, first, "50", "60", "70")
+	require.Equal(t, "180", b.OnlyClaim(policy).Determination.Index.Value)
+	require.Equal(t, int64(5_000_000), b.OnlyClaim(policy).Amount.Amount)
+	rain(b, first.AddDate(0, 0, 3), "60", "50")
+	require.Len(t, b.Claims(policy), 1, "two new days are no window")
+	_, _, err := b.Service.OpenClaim(t.Context(), b.Acme, model.ClaimRequest{
+		PolicyID: policy.ID, SourceEvent: &model.SourceEvent{Source: "ghcn", ID: "Seattle/" + first.AddDate(0, 0, 4).Format(time.DateOnly)},
+	})
+	require.Equal(t, model.CodeTriggerNotMet, failure(t, err).Code)
+	rain(b, first.AddDate(0, 0, 5), "40")
+	claims := b.Claims(policy)
+	require.Len(t, claims, 2)
+	require.Equal(t, "150", claims[1].Determination.Index.Value)
+}
+
+func TestADeficitIsJudgedInConsecutiveWindows(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy := b.Cover("rain-deficit", modeltest.Context{"days": 10, "attach": "5"})
+	first := policy.EffectiveAt.Truncate(24*time.Hour).AddDate(0, 0, 1)
+	b.After(60 * 24 * time.Hour)
+	rain(b, first, append(slices.Repeat([]string{"0"}, 9), "20")...)
+	require.Empty(t, b.Claims(policy), "no dry spell is cut out of two windows")
+	rain(b, first.AddDate(0, 0, 10), append([]string{"1.0", "1.5"}, slices.Repeat([]string{"0"}, 8)...)...)
+	claim := b.OnlyClaim(policy)
+	require.Equal(t, "2.5", claim.Determination.Index.Value)
+	require.Equal(t, int64(5_000_000), claim.Amount.Amount)
+	require.Equal(t, "Seattle/"+first.AddDate(0, 0, 19).Format(time.DateOnly), claim.Occurrence.SourceEventID)
+}

@@ -1,0 +1,25 @@
+package wire
+
+import (
+	"github.com/go-json-experiment/json/jsontext"
+
+	"parapet/model/trigger"
+)
+
+// Product is a published product: everything a quote follows from.
+type Product struct {
+	Header
+	Key        string            `json:"key"` // what quotes name; also the id
+	Title      string            `json:"title"`
+	Summary    string            `json:"summary"`
+	Place      trigger.PlaceKind `json:"place"`          // circle, station
+	Context    jsontext.Value    `json:"context_schema"` // JSON Schema 2020-12 of a quote's context
+	Trigger    trigger.Trigger   `json:"trigger"`        // before a quote's own members
+	Payout     trigger.Payout    `json:"payout"`         // before a quote's own members
+	Times      jsontext.Value    `json:"times"`          // ISO 8601 durations
+	Settlement jsontext.Value    `json:"settlement"`     // what is paid without an operator
+	Price      jsontext.Value    `json:"price"`          // the loadings of the premium
+	Currencies jsontext.Value    `json:"currencies"`     // bounds of the limit, the first is the default
+	Examples   jsontext.Value    `json:"examples"`       // worked examples that this version passes
+	Notes      []string          `json:"notes"`
+}
