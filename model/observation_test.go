@@ -67,11 +67,11 @@ func TestWhoMayObserve(t *testing.T) {
 	require.NoError(t, observe(noaa))
 }
 
-// rain observes days in a row from first, one value a day.
-func rain(b *modeltest.Bundle, first time.Time, values ...string) {
+// rain observes days in a row at a policy's station, one value a day.
+func rain(b *modeltest.Bundle, policy *wire.Policy, first time.Time, values ...string) {
 	var days []wire.ObservationInput
 	for i, value := range values {
-		days = append(days, modeltest.StationDay("Seattle", first.AddDate(0, 0, i), value))
+		days = append(days, modeltest.StationDay(policy.Cover.Place.Station, first.AddDate(0, 0, i), value))
 	}
 	b.Observe(days...)
 	b.Work()
@@ -83,11 +83,11 @@ func TestExcessRainPaysOnceForEachDay(t *testing.T) {
 	policy := b.Cover("rain-excess", modeltest.Context{"days": 3})
 	first := policy.EffectiveAt.Truncate(24*time.Hour).AddDate(0, 0, 1)
 	b.After(20 * 24 * time.Hour)
-	rain(b, first.AddDate(0, 0, -1), "500") // the day of binding is not wholly covered
+	rain(b, policy, first.AddDate(0, 0, -1), "500") // the day of binding is not wholly covered
 	require.Empty(t, b.Claims(policy))
-	rain(b, first, "10", "60", "50", "30")
+	rain(b, policy, first, "10", "60", "50", "30")
 	claim := b.OnlyClaim(policy)
-	require.Equal(t, "Seattle/"+first.AddDate(0, 0, 2).Format(time.DateOnly), claim.Occurrence.SourceEventID)
+	require.Equal(t, policy.Cover.Place.Station+"/"+first.AddDate(0, 0, 3).Format(time.DateOnly), claim.Occurrence.SourceEventID)
 	require.Equal(t, "approved", claim.Status, "120 mm attach and pay nothing yet; 140 mm pay")
 }
 
@@ -97,16 +97,16 @@ func TestPaidDaysNeverCountAgain(t *testing.T) {
 	policy := b.Cover("rain-excess", modeltest.Context{"days": 3})
 	first := policy.EffectiveAt.Truncate(24*time.Hour).AddDate(0, 0, 1)
 	b.After(20 * 24 * time.Hour)
-	rain(b, first, "50", "60", "70")
+	rain(b, policy, first, "50", "60", "70")
 	require.Equal(t, "180", b.OnlyClaim(policy).Determination.Index.Value)
 	require.Equal(t, int64(5_000_000), b.OnlyClaim(policy).Amount.Amount)
-	rain(b, first.AddDate(0, 0, 3), "60", "50")
+	rain(b, policy, first.AddDate(0, 0, 3), "60", "50")
 	require.Len(t, b.Claims(policy), 1, "two new days are no window")
 	_, _, err := b.Service.OpenClaim(t.Context(), b.Acme, model.ClaimRequest{
 		PolicyID: policy.ID, SourceEvent: &model.SourceEvent{Source: "ghcn", ID: "Seattle/" + first.AddDate(0, 0, 4).Format(time.DateOnly)},
 	})
 	require.Equal(t, model.CodeTriggerNotMet, failure(t, err).Code)
-	rain(b, first.AddDate(0, 0, 5), "40")
+	rain(b, policy, first.AddDate(0, 0, 5), "40")
 	claims := b.Claims(policy)
 	require.Len(t, claims, 2)
 	require.Equal(t, "150", claims[1].Determination.Index.Value)
@@ -115,14 +115,14 @@ func TestPaidDaysNeverCountAgain(t *testing.T) {
 func TestADeficitIsJudgedInConsecutiveWindows(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("rain-deficit", modeltest.Context{"days": 10, "attach": "5"})
+	policy := b.Cover("rain-deficit", nil) // 30 days, 10 mm
 	first := policy.EffectiveAt.Truncate(24*time.Hour).AddDate(0, 0, 1)
-	b.After(60 * 24 * time.Hour)
-	rain(b, first, append(slices.Repeat([]string{"0"}, 9), "20")...)
+	b.After(70 * 24 * time.Hour)
+	rain(b, policy, first, append(slices.Repeat([]string{"0"}, 29), "20")...)
 	require.Empty(t, b.Claims(policy), "no dry spell is cut out of two windows")
-	rain(b, first.AddDate(0, 0, 10), append([]string{"1.0", "1.5"}, slices.Repeat([]string{"0"}, 8)...)...)
+	rain(b, policy, first.AddDate(0, 0, 30), append([]string{"3.5", "1.5"}, slices.Repeat([]string{"0"}, 28)...)...)
 	claim := b.OnlyClaim(policy)
-	require.Equal(t, "2.5", claim.Determination.Index.Value)
+	require.Equal(t, "5", claim.Determination.Index.Value)
 	require.Equal(t, int64(5_000_000), claim.Amount.Amount)
-	require.Equal(t, "Seattle/"+first.AddDate(0, 0, 19).Format(time.DateOnly), claim.Occurrence.SourceEventID)
+	require.Equal(t, policy.Cover.Place.Station+"/"+first.AddDate(0, 0, 59).Format(time.DateOnly), claim.Occurrence.SourceEventID)
 }

@@ -79,3 +79,10 @@ func (h Hold) Release() {
 	h.b.t.Helper()
 	require.NoError(h.b.t, h.tx.Rollback(h.b.ctx))
 }
+
+// KillWaiter ends the connection of whoever waits, as a crash would.
+func (h Hold) KillWaiter() {
+	h.b.t.Helper()
+	_, err := h.b.DB.Pool.Exec(h.b.ctx, "select pg_terminate_backend(pid) from pg_stat_activity where $1 = any(pg_blocking_pids(pid))", int32(h.tx.Conn().PgConn().PID()))
+	require.NoError(h.b.t, err)
+}

@@ -1,0 +1,139 @@
+package model_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/model"
+	"parapet/model/hazard"
+	"parapet/model/modeltest"
+	"parapet/model/money"
+	"parapet/model/wire"
+)
+
+func sourceEvent(policy *wire.Policy, source, id string) model.ClaimRequest {
+	return model.ClaimRequest{PolicyID: policy.ID, SourceEvent: &model.SourceEvent{Source: source, ID: id}}
+}
+
+func TestAClaimThatTheMatcherOpenedIsTheAnswer(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy := b.Cover("quake-circle", nil)
+	b.Observe(modeltest.Quake("us1", b.Now(), epicentre, "6.4"))
+	b.Work()
+	claim, created, err := b.Service.OpenClaim(t.Context(), b.Acme, sourceEvent(policy, "usgs", "us1"))
+	require.NoError(t, err)
+	require.False(t, created)
+	require.Equal(t, b.OnlyClaim(policy).ID, claim.ID)
+}
+
+func TestAPartnerMayBeFasterThanTheMatcher(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy := b.Cover("quake-circle", nil)
+	observation := b.Observe(modeltest.Quake("us1", b.Now(), epicentre, "6.4"))[0].ID
+	claim, created, err := b.Service.OpenClaim(t.Context(), b.Acme, model.ClaimRequest{
+		PolicyID: policy.ID, ObservationID: *observation, Description: new("Cracks in the hall."), PartnerReference: new("loss-1"),
+		Metadata: map[string]string{"adjuster": "none"},
+	})
+	require.NoError(t, err)
+	require.True(t, created)
+	require.Equal(t, "approved", claim.Status)
+	require.Equal(t, "loss-1", *claim.PartnerReference)
+	b.Work()
+	require.Equal(t, claim, b.OnlyClaim(policy), "the matcher finds it and changes nothing")
+}
+
+func TestATriggerThatIsNotMetSaysByHowMuch(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy := b.Cover("quake-circle", nil)
+	b.Observe(
+		modeltest.Quake("weak", b.Now(), epicentre, "5.9"),
+		modeltest.Quake("far", b.Now(), hazard.Point{Latitude: 25.5, Longitude: 121.6}, "7.4"),
+	)
+	open := func(id string) *model.Error {
+		_, _, err := b.Service.OpenClaim(t.Context(), b.Acme, sourceEvent(policy, "usgs", id))
+		return failure(t, err)
+	}
+	weak := open("weak")
+	require.Equal(t, model.CodeTriggerNotMet, weak.Code)
+	require.Equal(t, "threshold_not_met", weak.Extra["reason"])
+	require.Equal(t, &wire.Measure{Value: "5.9", Unit: "mw"}, weak.Extra["index"])
+	require.Equal(t, wire.Measure{Value: "6.0", Unit: "mw"}, weak.Extra["threshold"])
+	require.Equal(t, wire.Measure{Value: "0.1", Unit: "mw"}, weak.Extra["missed_by"])
+	far := open("far")
+	require.Equal(t, "outside_place", far.Extra["reason"])
+	require.InDelta(t, 169, *far.Extra["distance_km"].(*float64), 1)
+	require.Equal(t, model.CodeNotFound, open("unknown").Code)
+	require.Zero(t, b.Rows()["claims"])
+}
+
+func TestAForeignPolicyTakesNoClaim(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy := b.As(b.Globex).Cover("quake-circle", nil)
+	b.Observe(modeltest.Quake("us1", b.Now(), epicentre, "6.4"))
+	_, _, err := b.Service.OpenClaim(t.Context(), b.Acme, sourceEvent(policy, "usgs", "us1"))
+	foreign := failure(t, err)
+	require.Equal(t, model.CodeNotFound, foreign.Code)
+	_, _, err = b.Service.OpenClaim(t.Context(), b.Acme, model.ClaimRequest{PolicyID: "pol_01kajw6p5qfn1t7zbjy0yse3hv"})
+	require.Equal(t, foreign, failure(t, err))
+}
+
+func TestAClaimForApprovalWaitsForAnOperator(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy := b.Cover("quake-circle", nil)
+	asked := money.New(125_000, "USD")
+	for _, requested := range []*money.Money{&asked, nil} {
+		claim, created, err := b.Service.OpenClaim(t.Context(), b.Acme, model.ClaimRequest{PolicyID: policy.ID, RequestedAmount: requested})
+		require.NoError(t, err)
+		require.True(t, created)
+		require.Equal(t, "opened", claim.Status)
+		require.Equal(t, "approval", claim.Origin)
+		require.Equal(t, requested, claim.RequestedAmount)
+		require.Nil(t, claim.Occurrence)
+		require.Nil(t, claim.Determination)
+		require.Nil(t, claim.Decision)
+		require.Equal(t, []string{"claim.opened"}, b.Told(claim.ID))
+	}
+	require.Equal(t, policy.Limit, b.Policy(policy.ID).LimitRemaining, "nothing is reserved before a decision")
+}
+
+func TestAClaimNeedsCoverAndLimit(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	code := func(in model.ClaimRequest) model.Code {
+		_, _, err := b.Service.OpenClaim(t.Context(), b.Acme, in)
+		return failure(t, err).Code
+	}
+	full := b.Cover("quake-circle", nil)
+	later := b.Cover("quake-circle", modeltest.Context{"starts_at": b.Now().Add(300 * 24 * time.Hour).Format(time.RFC3339)})
+	short := b.Cover("quake-circle", modeltest.Context{"term": "P30D"})
+	require.Equal(t, model.CodePolicyNotInForce, code(model.ClaimRequest{PolicyID: later.ID}))
+	b.Observe(modeltest.Quake("us1", b.Now(), epicentre, "7.4"))
+	b.Work()
+	require.Equal(t, model.CodeLimitExhausted, code(model.ClaimRequest{PolicyID: full.ID}))
+	b.Observe(modeltest.Quake("us2", b.Now(), epicentre, "7.4"))
+	require.Equal(t, model.CodeLimitExhausted, code(sourceEvent(full, "usgs", "us2")))
+	b.After(31 * 24 * time.Hour)
+	require.Equal(t, model.CodePolicyNotInForce, code(model.ClaimRequest{PolicyID: short.ID}), "it does not say when it happened")
+	b.After(100 * 24 * time.Hour)
+	require.Equal(t, model.CodePolicyNotInForce, code(model.ClaimRequest{PolicyID: short.ID, OccurredAt: &short.EffectiveAt}), "the reporting window is over")
+}
+
+func TestALateClaimForWhatHappenedInTime(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy := b.Cover("quake-circle", modeltest.Context{"term": "P30D"})
+	at := b.Now()
+	b.After(60 * 24 * time.Hour)
+	b.Sweep()
+	b.Observe(modeltest.Quake("us1", at, epicentre, "6.4"))
+	b.Work()
+	require.Equal(t, "expired", b.Policy(policy.ID).Status)
+	require.Equal(t, "approved", b.OnlyClaim(policy).Status)
+}

@@ -1,0 +1,162 @@
+package model_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/model"
+	"parapet/model/modeltest"
+)
+
+// files are small documents of every type a claim takes.
+var files = map[string]string{
+	"application/pdf":      "%PDF-1.7\n%âãÏÓ\n",
+	"image/png":            "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR",
+	"image/jpeg":           "\xff\xd8\xff\xe0\x00\x10JFIF\x00",
+	"image/webp":           "RIFF\x24\x00\x00\x00WEBPVP8 ",
+	"image/heic":           "\x00\x00\x00\x18ftypheic\x00\x00\x00\x00mif1heic",
+	"text/csv":             "day,mm\n2018-02-06,1\n2018-02-07,2\n",
+	"application/json":     `{"cracks": 3}`,
+	"application/geo+json": `{"type": "Point", "coordinates": [121.6, 23.9]}`,
+	"text/plain":           "The hall has cracks.",
+}
+
+// stored are the files in a bundle's folder.
+func stored(t *testing.T, b *modeltest.Bundle) (names []string) {
+	t.Helper()
+	require.NoError(t, filepath.WalkDir(b.Files, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			names = append(names, path)
+		}
+		return err
+	}))
+	return names
+}
+
+func TestAClaimTakesDocumentsOfEveryType(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	claim := owed(b)
+	for kind, content := range files {
+		attached, err := b.Service.AddAttachment(t.Context(), b.Acme, claim.ID, model.AttachmentRequest{FileName: "proof", ContentType: kind, Content: []byte(content)})
+		require.NoError(t, err, kind)
+		sum := sha256.Sum256([]byte(content))
+		require.Equal(t, hex.EncodeToString(sum[:]), attached.SHA256)
+		read, bytes, err := b.Service.OpenAttachment(t.Context(), b.Acme, claim.ID, attached.ID)
+		require.NoError(t, err)
+		got, err := io.ReadAll(bytes)
+		require.NoError(t, errors.Join(err, bytes.Close()))
+		require.Equal(t, content, string(got))
+		require.Equal(t, attached, read)
+		_, _, err = b.Service.OpenAttachment(t.Context(), b.Globex, claim.ID, attached.ID)
+		require.Equal(t, model.CodeNotFound, failure(t, err).Code)
+	}
+	list, err := b.Service.GetAttachments(t.Context(), b.Acme, claim.ID, model.PageRequest{})
+	require.NoError(t, err)
+	require.Len(t, list.Data, len(files))
+}
+
+func TestADocumentIsRefused(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	claim := owed(b)
+	for name, tc := range map[string]struct {
+		in      model.AttachmentRequest
+		pointer string
+	}{
+		"lying type":    {model.AttachmentRequest{FileName: "a.png", ContentType: "image/png", Content: []byte(files["application/pdf"])}, "/content_type"},
+		"html as text":  {model.AttachmentRequest{FileName: "a.txt", ContentType: "text/plain", Content: []byte("<html><script>alert(1)</script></html>")}, "/content_type"},
+		"unknown type":  {model.AttachmentRequest{FileName: "a.exe", ContentType: "application/zip", Content: []byte("PK\x03\x04")}, "/content_type"},
+		"over 10 MiB":   {model.AttachmentRequest{FileName: "a.txt", ContentType: "text/plain", Content: bytes.Repeat([]byte("x"), 10<<20+1)}, "/content_base64"},
+		"empty":         {model.AttachmentRequest{FileName: "a.txt", ContentType: "text/plain"}, "/content_base64"},
+		"wrong digest":  {model.AttachmentRequest{FileName: "a.txt", ContentType: "text/plain", Content: []byte("x"), SHA256: new(strings.Repeat("0", 64))}, "/sha256"},
+		"path as name":  {model.AttachmentRequest{FileName: "../a.txt", ContentType: "text/plain", Content: []byte("x")}, "/file_name"},
+		"control chars": {model.AttachmentRequest{FileName: "a\r\nX: y", ContentType: "text/plain", Content: []byte("x")}, "/file_name"},
+	} {
+		_, err := b.Service.AddAttachment(t.Context(), b.Acme, claim.ID, tc.in)
+		require.Equal(t, []string{tc.pointer}, pointers(failure(t, err)), name)
+	}
+	require.Empty(t, stored(t, b))
+}
+
+func TestNoFileRemainsOfAFailedAttachment(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	claim := owed(b)
+	in := model.AttachmentRequest{FileName: "a.txt", ContentType: "text/plain", Content: []byte("x")}
+	_, err := b.DB.Pool.Exec(t.Context(), "alter table attachments add constraint attachments_broken_check check (file_name <> 'a.txt')")
+	require.NoError(t, err)
+	_, err = b.Service.AddAttachment(t.Context(), b.Acme, claim.ID, in)
+	require.Error(t, err)
+	require.Empty(t, stored(t, b))
+	require.NoError(t, os.Chmod(b.Files, 0o700))
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = b.Service.AddAttachment(cancelled, b.Acme, claim.ID, in)
+	require.Error(t, err)
+	require.Empty(t, stored(t, b))
+}
+
+func TestAConversationIsReadInOrder(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	claim := owed(b)
+	for _, body := range []string{"Hello.", "Is anybody there?\nYes 🌏", "Thank you."} {
+		message, err := b.Service.AddMessage(t.Context(), b.Acme, claim.ID, body)
+		require.NoError(t, err)
+		require.Equal(t, "partner", message.Author.Kind)
+	}
+	list, err := b.Service.GetMessages(t.Context(), b.Operator, claim.ID, model.PageRequest{})
+	require.NoError(t, err)
+	require.Len(t, list.Data, 3)
+	require.Equal(t, "Hello.", list.Data[0].Body)
+	for _, body := range []string{"", "  \n", strings.Repeat("é", 10_001)} {
+		_, err := b.Service.AddMessage(t.Context(), b.Acme, claim.ID, body)
+		require.Equal(t, []string{"/body"}, pointers(failure(t, err)))
+	}
+	_, err = b.Service.AddMessage(t.Context(), b.Globex, claim.ID, "Hello.")
+	require.Equal(t, model.CodeNotFound, failure(t, err).Code)
+}
+
+func TestATimelineIsReadInPages(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	claim, other := owed(b), owed(b)
+	var told []string
+	page := model.PageRequest{Limit: 2}
+	for {
+		list, err := b.Service.GetTimeline(t.Context(), b.Acme, claim.ID, page)
+		require.NoError(t, err)
+		for i, entry := range list.Data {
+			require.Equal(t, int64(len(told)+1), entry.Sequence, i)
+			told = append(told, entry.Kind)
+		}
+		require.Equal(t, list.HasMore, list.NextCursor != nil)
+		if !list.HasMore {
+			break
+		}
+		page.Cursor = *list.NextCursor
+		_, err = b.Service.GetTimeline(t.Context(), b.Acme, other.ID, page)
+		require.Equal(t, model.CodeCursorInvalid, failure(t, err).Code, "a cursor of another list")
+		_, err = b.Service.GetTimeline(t.Context(), b.Operator, claim.ID, page)
+		require.Equal(t, model.CodeCursorInvalid, failure(t, err).Code, "a cursor of another caller")
+	}
+	require.Equal(t, b.Told(claim.ID), told)
+	for _, cursor := range []string{"x", "AAAA", "!", strings.Repeat("A", 5000)} {
+		_, err := b.Service.GetTimeline(t.Context(), b.Acme, claim.ID, model.PageRequest{Cursor: cursor})
+		require.Equal(t, model.CodeCursorInvalid, failure(t, err).Code)
+	}
+	_, err := b.Service.GetTimeline(t.Context(), b.Acme, claim.ID, model.PageRequest{Limit: 101})
+	require.Equal(t, model.CodeParameterInvalid, failure(t, err).Code)
+}

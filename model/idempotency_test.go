@@ -1,0 +1,79 @@
+package model_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/model"
+	"parapet/model/modeltest"
+	"parapet/model/wire"
+)
+
+// keyed is an actor whose request carries an idempotency key.
+func keyed(actor model.Actor, key, request string) model.Actor {
+	sum := sha256.Sum256([]byte(request))
+	actor.Idempotency = &model.IdempotencyKey{Operation: "POST /v1/quotes", Key: key, Request: sum[:]}
+	return actor
+}
+
+func TestTheSameRequestIsAnsweredWithTheSameBytes(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	ask := func(actor model.Actor) (*wire.Quote, error) {
+		return b.Service.CreateQuote(t.Context(), actor, b.As(actor).Ask("quake-circle", nil))
+	}
+	first, err := ask(keyed(b.Acme, "k1", "a"))
+	require.NoError(t, err)
+	_, err = ask(keyed(b.Acme, "k1", "a"))
+	replay := new(model.Replay)
+	require.True(t, errors.As(err, &replay))
+	require.Equal(t, 201, replay.Status)
+	require.Equal(t, first.ID, replay.ResourceID)
+	answered, err := wire.Encode(first)
+	require.NoError(t, err)
+	require.Equal(t, string(answered), string(replay.Body))
+
+	_, err = ask(keyed(b.Acme, "k1", "b"))
+	require.Equal(t, model.CodeIdempotencyKeyReused, failure(t, err).Code)
+	_, err = ask(keyed(b.Globex, "k1", "a"))
+	require.NoError(t, err, "another partner's key is another key")
+	require.Equal(t, 2, b.Rows()["quotes"])
+}
+
+func TestARefusalIsNotKept(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	quote := b.Quote("quake-circle", nil)
+	actor := keyed(b.Acme, "k1", "bind")
+	_, err := b.Service.BindPolicy(t.Context(), actor, model.BindRequest{QuoteID: "quo_01kajw6p5qfn1t7zbjy0yse3hv"})
+	require.Equal(t, model.CodeNotFound, failure(t, err).Code)
+	_, err = b.Service.BindPolicy(t.Context(), actor, model.BindRequest{QuoteID: quote.ID})
+	require.NoError(t, err)
+}
+
+func TestAKeyIsInFlightUntilItsConnectionEnds(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	quote := b.Quote("quake-circle", nil)
+	actor := keyed(b.Acme, "k1", "bind")
+	bind := func(ctx context.Context) error {
+		_, err := b.Service.BindPolicy(ctx, actor, model.BindRequest{QuoteID: quote.ID, PartnerReference: new("ref-1")})
+		return err
+	}
+	hold := b.HoldReference("ref-1")
+	first := make(chan error, 1)
+	go func() { first <- bind(context.WithoutCancel(t.Context())) }()
+	hold.AwaitWaiter()
+	busy := failure(t, bind(t.Context()))
+	require.Equal(t, model.CodeIdempotencyInFlight, busy.Code)
+	require.Positive(t, busy.RetryAfter)
+
+	hold.KillWaiter()
+	require.Equal(t, model.CodeUnavailable, failure(t, <-first).Code, "killed")
+	hold.Release()
+	require.NoError(t, bind(t.Context()), "nothing of the killed one remains")
+}
