@@ -391,6 +391,7 @@ create table payouts (
     attempts integer not null default 0,
     key_number integer not null default 1,
     next_attempt_at timestamptz,
+    revived_at timestamptz,
     provider text,
     provider_reference text,
     released_at timestamptz,

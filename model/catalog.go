@@ -3,16 +3,12 @@ package model
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 	"sync"
 	"time"
 
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/uptrace/bun"
 
 	"parapet/model/product"
-	"parapet/model/wire"
 )
 
 type productRow struct {
@@ -74,10 +70,9 @@ func (s *Service) PublishShipped(ctx context.Context) error {
 // while a connection is waited for.
 type catalog struct {
 	mu     sync.Mutex
-	parsed    map[productID]*product.Product
-	published map[productID]productRow
-	latest    map[string]int
-	until     time.Time
+	parsed map[productID]*product.Product
+	latest map[string]int
+	until  time.Time
 }
 
 type productID struct {
@@ -89,105 +84,26 @@ const catalogFresh = 2 * time.Second
 
 // latestProduct is the newest published version of a product.
 func (s *Service) latestProduct(ctx context.Context, key string) (*product.Product, error) {
-	s.catalog.mu.Lock()
-	defer s.catalog.mu.Unlock()
-	if err := s.freshen(ctx); err != nil {
-		return nil, err
+	versions, fresh := s.catalog.versions()
+	if !fresh {
+		var rows []productRow
+		err := s.db.NewSelect().Model(&rows).ColumnExpr("key, max(version) as version").GroupExpr("key").Scan(ctx)
+		if err != nil {
+			return nil, explain(fmt.Errorf("list products: %w", err))
+		}
+		versions = make(map[string]int, len(rows))
+		for _, row := range rows {
+			versions[row.Key] = row.Version
+		}
+		s.catalog.list(versions)
 	}
-	version, ok := s.catalog.latest[key]
+	version, ok := versions[key]
 	if !ok {
 		e := Fail(CodeProductUnknown, "There is no such product; GET /products lists them.")
-		e.Fields = []FieldError{wrong("/product", "unknown", "Use the key of a published product, such as quake-circle.")}
+		e.Fields = []FieldError{{Pointer: "/product", Code: "unknown", Detail: "Use the key of a published product, such as quake-circle."}}
 		return nil, e
 	}
-	return s.load(ctx, productID{key, version})
-}
-
-// freshen reads the list of versions again when it is old. The caller holds the
-// lock.
-func (s *Service) freshen(ctx context.Context) error {
-	now := monotonic()
-	if !now.After(s.catalog.until) {
-		return nil
-	}
-	var rows []productRow
-	err := s.db.NewSelect().Model(&rows).ColumnExpr("key, max(version) as version").GroupExpr("key").Scan(ctx)
-	if err != nil {
-		return explain(fmt.Errorf("list products: %w", err))
-	}
-	s.catalog.latest = make(map[string]int, len(rows))
-	for _, row := range rows {
-		s.catalog.latest[row.Key] = row.Version
-	}
-	s.catalog.until = now.Add(catalogFresh)
-	return nil
-}
-
-// ListProducts are the newest versions of all products, by key. There are few,
-// so the list has one page.
-func (s *Service) ListProducts(ctx context.Context, actor Actor) (*wire.List[wire.Product], error) {
-	if err := s.authorize(ctx, actor, ScopeProductsRead); err != nil {
-		return nil, err
-	}
-	s.catalog.mu.Lock()
-	defer s.catalog.mu.Unlock()
-	if err := s.freshen(ctx); err != nil {
-		return nil, err
-	}
-	list := &wire.List[wire.Product]{Object: "list", Data: []wire.Product{}}
-	for _, key := range slices.Sorted(maps.Keys(s.catalog.latest)) {
-		p, err := s.load(ctx, productID{key, s.catalog.latest[key]})
-		if err != nil {
-			return nil, err
-		}
-		record, err := s.catalog.published[productID{key, s.catalog.latest[key]}].public(p)
-		if err != nil {
-			return nil, err
-		}
-		list.Data = append(list.Data, *record)
-	}
-	return list, nil
-}
-
-// GetProduct is the newest version of a product. Errors: not_found.
-func (s *Service) GetProduct(ctx context.Context, actor Actor, key string) (*wire.Product, error) {
-	list, err := s.ListProducts(ctx, actor)
-	if err != nil {
-		return nil, err
-	}
-	for i := range list.Data {
-		if list.Data[i].Key == key {
-			return &list.Data[i], nil
-		}
-	}
-	return nil, Fail(CodeNotFound, "There is no product with this key.")
-}
-
-// public is the product as partners see it; its id is its key.
-func (r productRow) public(p *product.Product) (*wire.Product, error) {
-	d := p.Document()
-	record := &wire.Product{
-		Header: wire.Header{ID: r.Key, Object: "product", CreatedAt: r.CreatedAt, UpdatedAt: r.CreatedAt, Version: int64(r.Version)},
-		Key:    r.Key, Title: d.Title, Summary: d.Summary, Place: d.Place, Context: p.ContextSchema(),
-		Trigger: d.Trigger, Payout: d.Payout, Notes: d.Notes,
-	}
-	for _, part := range []struct {
-		from any
-		into *jsontext.Value
-	}{
-		{d.Times, &record.Times},
-		{d.Settlement, &record.Settlement},
-		{d.Loadings, &record.Price},
-		{d.Currencies, &record.Currencies},
-		{d.Examples, &record.Examples},
-	} {
-		text, err := wire.Encode(part.from)
-		if err != nil {
-			return nil, fmt.Errorf("encode product %s: %w", r.Key, err)
-		}
-		*part.into = text
-	}
-	return record, nil
+	return s.productVersion(ctx, s.db, key, version)
 }
 
 // productVersion is one published version, as a policy was bound under. It reads

@@ -60,8 +60,8 @@ type replayRow struct {
 }
 
 // ReplayShift is how far a file's times are moved so that an event happens now.
-// find computes it from the business time; it is asked once per source, file and
-// event, and the answer is kept. Errors: state_conflict in production.
+// find computes it from the business time; it is asked once per source and file,
+// and the answer is kept: replaying for another event is refused. Errors: state_conflict in production.
 func (s *Service) ReplayShift(ctx context.Context, source, digest, event string, find func(now time.Time) (time.Duration, error)) (shift time.Duration, now time.Time, err error) {
 	err = s.change(ctx, System(), func(ctx context.Context, u *unit) error {
 		now = u.now
@@ -74,6 +74,9 @@ func (s *Service) ReplayShift(ctx context.Context, source, digest, event string,
 		}
 		err := u.NewSelect().Model(row).WherePK().Scan(ctx)
 		if err == nil {
+			if event != "" && event != row.EventID {
+				return Fail(CodeStateConflict, "This file was replayed so that another event (%q) happened at %s; start fresh to replay it otherwise.", row.EventID, row.CreatedAt.Format(time.RFC3339))
+			}
 			// What lay in the future then stays left out: a second run changes nothing.
 			shift, now = time.Duration(row.ShiftUS)*time.Microsecond, row.CreatedAt
 			return nil

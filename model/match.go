@@ -13,9 +13,9 @@ import (
 	"parapet/model/trigger"
 )
 
-// ErrNotYet says that transactions which a second pass waits for are still
-// running; try again in a moment.
-var ErrNotYet = errors.New("transactions of the first pass are still running")
+// ErrNotYet says that what a second pass waits for is not over: transactions that
+// still run, a clock that runs behind. Try again in a moment.
+var ErrNotYet = errors.New("the second pass must wait: a policy may still be bound unseen")
 
 // sliceSize is how many policies one transaction decides: large enough that
 // statements are few, small enough that locks are short.
@@ -42,6 +42,13 @@ func (s *Service) Evaluate(ctx context.Context, job EvaluateOccurrences) error {
 	if err != nil {
 		return err
 	}
+	ahead, err := s.ahead(ctx, happened)
+	if err != nil {
+		return err
+	}
+	if ahead && job.After != "" {
+		return ErrNotYet
+	}
 	candidates, err := s.candidates(ctx, happened)
 	if err != nil {
 		return err
@@ -51,23 +58,38 @@ func (s *Service) Evaluate(ctx context.Context, job EvaluateOccurrences) error {
 			return err
 		}
 	}
-	if job.After != "" {
+	if job.After != "" || horizon == nobody && !ahead {
 		return nil
 	}
 	return s.ask(ctx, EvaluateOccurrences{Occurrences: job.Occurrences, After: horizon})
 }
 
-// pass returns the horizon of a first pass: every transaction that might bind a
-// policy unseen has an id below it. A second pass waits until all of them ended.
+// ahead tells whether a source's clock runs ahead of ours: until our clock has
+// caught up, policies may still be bound that cover what happened.
+func (s *Service) ahead(ctx context.Context, happened []happening) (bool, error) {
+	now, err := s.now(ctx)
+	late := func(h happening) bool { return !h.row.LastAt.Before(now) }
+	return err == nil && slices.ContainsFunc(happened, late), explain(err)
+}
+
+// nobody is the horizon when no transaction was running.
+const nobody = "-"
+
+// pass returns the horizon of a first pass: the transactions of this database
+// that were running when it began and may bind a policy unseen. A second pass
+// waits until all of them ended. Later ones need no waiting: a unit draws its id
+// before it reads the clock, so their cover begins after what happened.
 func (s *Service) pass(ctx context.Context, after string) (string, error) {
 	if after == "" {
 		var horizon string
-		err := s.db.NewRaw("select pg_snapshot_xmax(pg_current_snapshot())::text").Scan(ctx, &horizon)
+		err := s.db.NewRaw(`select coalesce(string_agg(backend_xid::text, ','), ?) from pg_stat_activity
+			where datname = current_database() and backend_xid is not null`, nobody).Scan(ctx, &horizon)
 		return horizon, explain(err)
 	}
-	var ended bool
-	err := s.db.NewRaw("select pg_snapshot_xmin(pg_current_snapshot()) >= ?::xid8", after).Scan(ctx, &ended)
-	if err == nil && !ended {
+	var running bool
+	err := s.db.NewRaw(`select exists (select from pg_stat_activity
+		where datname = current_database() and backend_xid::text = any(string_to_array(?, ',')))`, after).Scan(ctx, &running)
+	if err == nil && running {
 		return "", ErrNotYet
 	}
 	return "", explain(err)

@@ -40,7 +40,7 @@ func (s *Service) EvaluateRain(ctx context.Context, job EvaluateStations) error 
 			return fmt.Errorf("station %s: %w", station, err)
 		}
 	}
-	if job.After != "" {
+	if job.After != "" || horizon == nobody {
 		return nil
 	}
 	job.After = horizon

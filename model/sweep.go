@@ -106,21 +106,23 @@ func (u *unit) movePolicies(ctx context.Context, rows []*policyRow, to PolicySta
 }
 
 // revivePayouts asks again for payouts that are overdue: their job was lost, or
-// its worker died.
+// its worker died. Each is asked for once a lease, so that alarms do not pile up
+// while nobody works them.
 func (u *unit) revivePayouts(ctx context.Context) (int, error) {
 	var rows []struct {
 		ID      uuid.UUID
 		Partner string
 	}
-	err := u.NewSelect().Model((*payoutRow)(nil)).Column("id", "partner").
-		Where("next_attempt_at < ?", u.now.Add(-releaseLease/2)).
-		Where("status in (?)", bun.List([]PayoutStatus{PayoutPending, PayoutReleasing, PayoutReconciling})).
-		OrderExpr("next_attempt_at").Limit(sweepSize).Scan(ctx, &rows)
+	err := u.NewRaw(`update payouts set revived_at = ?0 where (id, partner) in (
+			select id, partner from payouts where next_attempt_at < ?1 and coalesce(revived_at, '-infinity') < ?2
+				and status in ('pending', 'releasing', 'reconciling')
+			order by next_attempt_at limit ?3 for no key update skip locked)
+		returning id, partner`, u.now, u.now.Add(-releaseLease/2), u.now.Add(-releaseLease), sweepSize).Scan(ctx, &rows)
 	if err != nil {
 		return 0, fmt.Errorf("find overdue payouts: %w", err)
 	}
 	for _, row := range rows {
 		u.enqueue(ReleasePayout{Partner: row.Partner, ID: nounPayout.id(row.ID)})
 	}
-	return min(len(rows), sweepSize-1), nil // what was asked for is still overdue: one batch a sweep
+	return len(rows), nil
 }
