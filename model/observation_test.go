@@ -122,7 +122,7 @@ func TestADeficitIsJudgedInConsecutiveWindows(t *testing.T) {
 	require.Empty(t, b.Claims(policy), "no dry spell is cut out of two windows")
 	rain(b, policy, first.AddDate(0, 0, 30), append([]string{"3.5", "1.5"}, slices.Repeat([]string{"0"}, 28)...)...)
 	claim := b.OnlyClaim(policy)
-	require.Equal(t, "5", claim.Determination.Index.Value)
+	require.Equal(t, "5.0", claim.Determination.Index.Value)
 	require.Equal(t, int64(5_000_000), claim.Amount.Amount)
 	require.Equal(t, policy.Cover.Place.Station+"/"+first.AddDate(0, 0, 59).Format(time.DateOnly), claim.Occurrence.SourceEventID)
 }

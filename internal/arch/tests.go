@@ -15,7 +15,6 @@ var clockReaders = map[string]string{
 	"internal/devissuer": "development tokens are issued now",
 	"internal/devpg":     "waiting for a starting server has a deadline",
 	"jobs/workers.go":    "how long a job took, for its line in the log",
-	"model/modeltest":    "test support measures nothing but deadlines",
 	"model/partner.go":   "the age of a cached answer; business time stays with the database",
 }
 

@@ -28,7 +28,7 @@ type Money struct {
 func New(amount int64, currency string) Money { return Money{Amount: amount, Currency: currency} }
 
 // Known tells whether code is an ISO 4217 currency code.
-func Known(code string) bool { return currency.IsValid(code) }
+func Known(code string) bool { return code != "" && currency.IsValid(code) }
 
 // Digits is the number of minor digits of a currency: 2 for USD, 0 for JPY,
 // 3 for KWD. An unknown code has 2.

@@ -1,0 +1,56 @@
+package wire_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/model/money"
+	"parapet/model/wire"
+)
+
+func TestTimesAreUTCWithMicroseconds(t *testing.T) {
+	t.Parallel()
+	taipei := time.FixedZone("CST", 8*60*60)
+	for want, at := range map[string]time.Time{
+		`{"at":"2018-02-06T15:50:42.000000Z"}`: time.Date(2018, 2, 6, 23, 50, 42, 0, taipei),
+		`{"at":"2018-02-06T15:50:42.600000Z"}`: time.Date(2018, 2, 6, 15, 50, 42, 600_000_999, time.UTC),
+	} {
+		text, err := wire.Encode(struct {
+			At time.Time `json:"at"`
+		}{at})
+		require.NoError(t, err)
+		require.Equal(t, want, string(text))
+	}
+}
+
+func TestListsAreNeverNull(t *testing.T) {
+	t.Parallel()
+	text, err := wire.Encode(wire.Claim{})
+	require.NoError(t, err)
+	require.Contains(t, string(text), `"payouts":[]`)
+	require.Contains(t, string(text), `"metadata":{}`)
+	require.Contains(t, string(text), `"decision":null`)
+	require.Contains(t, string(text), `"closed_at":null`)
+}
+
+func TestARecordIsReadAsItWasWritten(t *testing.T) {
+	t.Parallel()
+	owed := money.New(2_000_000, "USD")
+	claim := wire.Claim{
+		Header: wire.Header{ID: "clm_1", Object: "claim", CreatedAt: time.Date(2018, 2, 6, 15, 50, 42, 1000, time.UTC), Version: 3},
+		Status: "approved", Amount: &owed, Decision: &wire.Decision{Outcome: "approved", ReasonCodes: []string{"threshold_met"}},
+		References: wire.References{Metadata: map[string]string{"b": "é \u2028 <&>", "a": "1"}},
+	}
+	text, err := wire.Encode(claim)
+	require.NoError(t, err)
+	var read wire.Claim
+	require.NoError(t, wire.Decode(append(text[:len(text)-1], `,"newer":1}`...), &read), "an older release reads a newer one's bytes")
+	again, err := wire.Encode(read)
+	require.NoError(t, err)
+	first, err := wire.Encode(claim)
+	require.NoError(t, err)
+	require.Equal(t, string(first), string(again))
+	require.Contains(t, string(first), `"metadata":{"a":"1","b":`, "maps are written in order, so equal records have equal bytes")
+}
