@@ -1,0 +1,143 @@
+package model_test
+
+import (
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/model"
+	"parapet/model/modeltest"
+	"parapet/model/money"
+	"parapet/model/wire"
+)
+
+func TestMatcherAndPartnerRaceForOneClaim(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy := b.Cover("quake-circle", nil)
+	b.Observe(modeltest.Quake("us1", b.Now(), epicentre, "6.4"))
+	job, ok := b.Next().(model.EvaluateOccurrences)
+	require.True(t, ok)
+	var all sync.WaitGroup
+	for range 6 {
+		all.Go(func() {
+			if err := b.Service.Evaluate(t.Context(), job); err != nil {
+				t.Error(err)
+			}
+		})
+		all.Go(func() {
+			if _, _, err := b.Service.OpenClaim(t.Context(), b.Acme, sourceEvent(policy, "usgs", "us1")); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	require.Equal(t, money.New(2_000_000, "USD"), *b.OnlyClaim(policy).Amount)
+}
+
+func TestManyQuakesNeverPayMoreThanTheLimit(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy := b.Cover("quake-circle", nil)
+	var quakes []wire.ObservationInput
+	for _, id := range []string{"a", "b", "c", "d", "e", "f", "g", "h"} {
+		quakes = append(quakes, modeltest.Quake(id, b.Now(), epicentre, "6.5")) // half the limit each
+	}
+	var jobs []model.EvaluateOccurrences
+	for _, quake := range quakes {
+		b.Observe(quake)
+		job, ok := b.Next().(model.EvaluateOccurrences)
+		require.True(t, ok)
+		jobs = append(jobs, job)
+	}
+	var all sync.WaitGroup
+	for _, job := range jobs {
+		all.Go(func() {
+			if err := b.Service.Evaluate(t.Context(), job); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	var paid int64
+	states := map[string]int{}
+	for _, claim := range b.Claims(policy) {
+		states[claim.Status]++
+		if claim.Amount != nil {
+			paid += claim.Amount.Amount
+		}
+	}
+	require.Equal(t, map[string]int{"approved": 2, "declined": 6}, states)
+	require.Equal(t, policy.Limit.Amount, paid)
+	require.Equal(t, "exhausted", b.Policy(policy.ID).Status)
+}
+
+func TestSourcesReportAtOnce(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy := b.Cover("quake-circle", nil)
+	at := b.Now()
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			in := []wire.ObservationInput{modeltest.Quake("us1", at, epicentre, "6.4"), modeltest.Fix("AL01", at, hualien, "80")}
+			if _, err := b.Service.RecordObservations(t.Context(), b.Source, in, false); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	b.Work()
+	require.Equal(t, 2, b.Rows()["occurrences"])
+	require.Equal(t, 2, b.Rows()["observations"])
+	require.Equal(t, "approved", b.OnlyClaim(policy).Status)
+}
+
+func TestAmountsAboveTheAutomaticOneWaitForApproval(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy := b.Cover("quake-circle", modeltest.Context{"limit": map[string]any{"amount": 100_000_000, "currency": "USD"}})
+	method := modeltest.IBAN("")
+	method.PolicyID = policy.ID
+	b.Record(method)
+	b.Work()
+	b.Observe(modeltest.Quake("us1", b.Now(), epicentre, "6.4"))
+	b.Work()
+	payout := only(t, b, b.OnlyClaim(policy))
+	require.Equal(t, "approval_required", *payout.BlockedReason)
+	require.Empty(t, b.Rail.Orders)
+}
+
+func TestADeclinedClaimTakesNoPayoutMethod(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy := b.Cover("quake-circle", nil)
+	b.Observe(modeltest.Quake("us1", b.Now(), epicentre, "7.4"))
+	b.Work()
+	b.Observe(modeltest.Quake("us2", b.Now(), epicentre, "7.4"))
+	b.Work()
+	declined := b.Claims(policy)[1]
+	_, err := b.Service.RecordPayoutMethod(t.Context(), b.Acme, modeltest.IBAN(declined.ID))
+	require.Equal(t, model.CodeStateConflict, failure(t, err).Code)
+	euro := modeltest.IBAN(b.Claims(policy)[0].ID)
+	euro.Currency = "EUR"
+	_, err = b.Service.RecordPayoutMethod(t.Context(), b.Acme, euro)
+	require.Equal(t, []string{"/currency"}, pointers(failure(t, err)))
+	_, err = b.Service.RecordPayoutMethod(t.Context(), b.Globex, modeltest.IBAN(declined.ID))
+	require.Equal(t, model.CodeNotFound, failure(t, err).Code)
+}
+
+func TestAnAccountIsNeverInTheOpen(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	claim := owed(b)
+	method := b.Record(modeltest.IBAN(claim.ID))
+	require.Equal(t, method.Fingerprint, b.Record(modeltest.IBAN(claim.ID)).Fingerprint, "equal accounts look equal")
+	b.Work()
+	for table := range b.Rows() {
+		var leaked int
+		require.NoError(t, b.DB.Pool.QueryRow(t.Context(), "select count(*) from "+table+" r where r::text like '%DE89370400440532013000%' or r::text like '%370400440532013000%'").Scan(&leaked))
+		require.Zero(t, leaked, table)
+	}
+}
