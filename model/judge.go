@@ -225,9 +225,18 @@ func (j *judging) briefs(policy uuid.UUID) []wire.ClaimBrief {
 
 // say writes one event and its sentence in the claim's story.
 func (j *judging) say(row *claimRow, det *determinationRow, kind EventType, summary string, data any) error {
-	event, err := j.record(kind, &row.header, nounClaim, row.public(claimParts{occurrence: j.occurrence, determination: &det.Body}))
+	event, err := j.record(kind, &row.header, nounClaim, row.public(claimParts{occurrence: j.about(row), determination: &det.Body}))
 	if err != nil {
 		return err
 	}
 	return j.tell(row, kind, &event, summary, data)
+}
+
+// about is the occurrence a claim was opened for, which may since have been
+// merged into the one that is judged.
+func (j *judging) about(row *claimRow) *occurrenceRow {
+	if opened, ok := j.happened[*row.OccurrenceID]; ok {
+		return opened
+	}
+	return j.occurrence
 }

@@ -2,6 +2,7 @@ package modeltest
 
 import (
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/stretchr/testify/require"
 	"go.jetify.com/typeid"
 
@@ -21,6 +22,7 @@ func (b *Bundle) Consistent() {
 	follow(b, stories, kind[model.ClaimStatus]{"claims", "claim", "clm", model.ClaimOpened, model.EventClaimOpened, model.ClaimArrows})
 	follow(b, stories, kind[model.PayoutStatus]{"payouts", "payout", "pay", model.PayoutPending, model.EventPayoutCreated, model.PayoutArrows})
 	follow(b, stories, kind[model.PayoutMethodStatus]{"payout_methods", "payout_method", "pmt", model.MethodPending, model.EventPayoutMethodRecorded, model.PayoutMethodArrows})
+	b.rebuilt(stories)
 	for _, rule := range rules {
 		b.none(rule.broken, rule.says)
 	}
@@ -88,6 +90,8 @@ type told struct {
 		Status  string `json:"status"`
 		Version int64  `json:"version"`
 	} `json:"object"`
+
+	raw jsontext.Value // the object
 }
 
 // stories are the events of each record, in the order they were written.
@@ -103,7 +107,12 @@ func (b *Bundle) stories() map[string][]told {
 		var event told
 		var data []byte
 		require.NoError(b.t, rows.Scan(&id, &event.Type, &event.Version, &data))
+		var whole struct {
+			Object jsontext.Value `json:"object"`
+		}
 		require.NoError(b.t, json.Unmarshal(data, &event))
+		require.NoError(b.t, json.Unmarshal(data, &whole))
+		event.raw = whole.Object
 		require.Equal(b.t, event.Version, event.Object.Version, "%s of %s", event.Type, id)
 		stories[id] = append(stories[id], event)
 	}

@@ -1,0 +1,58 @@
+package modeltest
+
+import (
+	"github.com/go-json-experiment/json"
+	"github.com/stretchr/testify/require"
+
+	"parapet/model/wire"
+)
+
+// derived are the members that follow from time or from other records, whose
+// events tell of them.
+var derived = map[string][]string{
+	"policy": {"cover_phase", "claims"},
+	"claim":  {"payouts"},
+}
+
+// rebuilt checks that the last event of a record tells the record as it is read
+// now: whoever follows the feed knows everything.
+func (b *Bundle) rebuilt(stories map[string][]told) {
+	b.t.Helper()
+	for _, story := range stories {
+		last := story[len(story)-1]
+		record := b.read(last.Object.Object, last.Object.ID)
+		if record == nil {
+			continue
+		}
+		text, err := wire.Encode(record)
+		require.NoError(b.t, err)
+		require.Equal(b.t, b.members(last.Object.Object, last.raw), b.members(last.Object.Object, text), "%s after %s", last.Object.ID, last.Type)
+	}
+}
+
+func (b *Bundle) members(kind string, text []byte) map[string]any {
+	b.t.Helper()
+	var members map[string]any
+	require.NoError(b.t, json.Unmarshal(text, &members))
+	for _, name := range derived[kind] {
+		delete(members, name)
+	}
+	return members
+}
+
+// read is a record as its partner reads it; nil for kinds that are read inside
+// others.
+func (b *Bundle) read(kind, id string) (record any) {
+	b.t.Helper()
+	var err error
+	switch kind {
+	case "quote":
+		record, err = b.Service.GetQuote(b.ctx, b.Operator, id)
+	case "policy":
+		record, err = b.Service.GetPolicy(b.ctx, b.Operator, id)
+	case "claim":
+		record, err = b.Service.GetClaim(b.ctx, b.Operator, id)
+	}
+	require.NoError(b.t, err)
+	return record
+}
