@@ -1,12 +1,9 @@
 package rest
 
 import (
-	"crypto/sha256"
-	"encoding/base64"
 	"net/http"
 	"reflect"
 	"strconv"
-	"strings"
 
 	"parapet/model"
 	"parapet/model/wire"
@@ -51,8 +48,7 @@ func (c *call) send(status int, mediaType string, body []byte) {
 	header := c.Header()
 	header.Set("Content-Type", mediaType)
 	if status == http.StatusOK && c.reading() {
-		sum := sha256.Sum256(body)
-		tag := `"` + base64.RawURLEncoding.EncodeToString(sum[:]) + `"`
+		tag := entityTag(body)
 		header.Set("ETag", tag)
 		if known(c.request.Header.Values("If-None-Match"), tag) {
 			header.Del("Content-Type")
@@ -62,23 +58,11 @@ func (c *call) send(status int, mediaType string, body []byte) {
 	}
 	header.Set("Content-Length", strconv.Itoa(len(body)))
 	c.WriteHeader(status)
-	_, _ = c.Write(body) // a caller who is gone cannot be told
+	if c.request.Method != http.MethodHead {
+		_, _ = c.Write(body) // a caller who is gone cannot be told
+	}
 }
 
 func (c *call) reading() bool {
 	return c.request.Method == http.MethodGet || c.request.Method == http.MethodHead
-}
-
-// known tells whether If-None-Match names the tag, by the weak comparison that
-// RFC 9110 section 13.1.2 asks for.
-func known(headers []string, tag string) bool {
-	for _, header := range headers {
-		for candidate := range strings.SplitSeq(header, ",") {
-			candidate = strings.TrimPrefix(strings.TrimSpace(candidate), "W/")
-			if candidate == tag || candidate == "*" {
-				return true
-			}
-		}
-	}
-	return false
 }

@@ -22,6 +22,7 @@ type call struct {
 	instance string        // the path as it was called
 	base     string        // the base address as it was called
 	id       string        // X-Request-Id
+	trace    trace         // traceparent
 	route    *route        // nil until one was found
 	actor    model.Actor   // who asks; zero until authenticated
 	status   int           // 0 until the answer has begun
@@ -29,8 +30,9 @@ type call struct {
 }
 
 func newCall(w http.ResponseWriter, r *http.Request) *call {
-	c := &call{ResponseWriter: w, request: r, instance: r.URL.EscapedPath(), id: requestID(r)}
+	c := &call{ResponseWriter: w, request: r, instance: r.URL.EscapedPath(), id: requestID(r), trace: traceOf(r)}
 	c.Header().Set("X-Request-Id", c.id)
+	c.Header().Set("Traceparent", c.trace.String())
 	return c
 }
 
@@ -115,6 +117,7 @@ func (d *door) log(ctx context.Context, c *call, took slog.Attr) {
 		slog.Int("status", c.status),
 		took,
 		slog.String("request_id", c.id),
+		slog.String("trace_id", c.trace.id),
 		slog.String("partner", c.actor.Partner),
 		slog.String("client", c.actor.Client),
 	}

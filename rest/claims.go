@@ -40,6 +40,10 @@ func (d *door) openClaim(ctx context.Context, c *call, in claimRequest) (*wire.C
 	return d.Service.OpenClaim(ctx, c.actor, in.model())
 }
 
+func (d *door) getClaims(ctx context.Context, c *call, filter model.Filter, page model.PageRequest) (*wire.List[wire.Claim], error) {
+	return d.Service.ListClaims(ctx, c.actor, filter, page)
+}
+
 func (d *door) getClaim(ctx context.Context, c *call) (*wire.Claim, error) {
 	return d.Service.GetClaim(ctx, c.actor, c.path("claim_id"))
 }

@@ -99,6 +99,7 @@ func refused(t *testing.T, response *reply) problem {
 func TestRefusedBeforeTheDomain(t *testing.T) {
 	t.Parallel()
 	door := open(t, nil)
+	const metadata = `, resource_metadata="http://example.com/.well-known/oauth-protected-resource"`
 	quote := `{"product":"quake-circle","context":{}}`
 	for name, c := range map[string]struct {
 		request
@@ -106,15 +107,15 @@ func TestRefusedBeforeTheDomain(t *testing.T) {
 		code   model.Code
 		header string // "Name: value" of the answer
 	}{
-		"no token":          {request{"GET", "/v1/quotes/x", "", []string{"Authorization: "}}, 401, model.CodeTokenMissing, `Www-Authenticate: Bearer realm="parapet"`},
-		"token before body": {request{"POST", "/v1/quotes", "{", []string{"Authorization: Bearer other"}}, 401, model.CodeTokenInvalid, `Www-Authenticate: Bearer error="invalid_token"`},
-		"expired":           {request{"GET", "/v1/quotes/x", "", []string{"Authorization: Bearer expired"}}, 401, model.CodeTokenExpired, `Www-Authenticate: Bearer error="invalid_token"`},
-		"scope":             {request{"POST", "/v1/quotes", quote, []string{"Authorization: Bearer nobody"}}, 403, model.CodeInsufficientScope, `Www-Authenticate: Bearer error="insufficient_scope", scope="quotes:write"`},
+		"no token":          {request{"GET", "/v1/quotes/x", "", []string{"Authorization: "}}, 401, model.CodeTokenMissing, `Www-Authenticate: Bearer realm="parapet"` + metadata},
+		"token before body": {request{"POST", "/v1/quotes", "{", []string{"Authorization: Bearer other"}}, 401, model.CodeTokenInvalid, `Www-Authenticate: Bearer error="invalid_token"` + metadata},
+		"expired":           {request{"GET", "/v1/quotes/x", "", []string{"Authorization: Bearer expired"}}, 401, model.CodeTokenExpired, `Www-Authenticate: Bearer error="invalid_token"` + metadata},
+		"scope":             {request{"POST", "/v1/quotes", quote, []string{"Authorization: Bearer nobody"}}, 403, model.CodeInsufficientScope, `Www-Authenticate: Bearer error="insufficient_scope", scope="quotes:write"` + metadata},
 		"unknown address":   {request{"GET", "/v1/nothing", "", []string{"Authorization: "}}, 404, model.CodeNotFound, ""},
 		"trailing slash":    {request{"GET", "/v1/quotes/x/", "", nil}, 404, model.CodeNotFound, ""},
 		"unclean":           {request{"GET", "/v1//quotes/x", "", nil}, 404, model.CodeNotFound, ""},
 		"climbing":          {request{"GET", "/v1/claims/%2e%2e/quotes", "", nil}, 404, model.CodeNotFound, ""},
-		"method":            {request{"DELETE", "/v1/quotes", "", []string{"Authorization: "}}, 405, model.CodeMethodNotAllowed, "Allow: POST"},
+		"method":            {request{"DELETE", "/v1/quotes", "", []string{"Authorization: "}}, 405, model.CodeMethodNotAllowed, "Allow: GET, HEAD, POST"},
 		"method of reading": {request{"PUT", "/parametric/v1/quotes/x", "", nil}, 405, model.CodeMethodNotAllowed, "Allow: GET, HEAD"},
 		"accept":            {request{"POST", "/v1/quotes", quote, []string{"Accept: text/html"}}, 406, model.CodeNotAcceptable, ""},
 		"accept refused":    {request{"POST", "/v1/quotes", quote, []string{"Accept: application/json;q=0, */*"}}, 406, model.CodeNotAcceptable, ""},
@@ -131,6 +132,14 @@ func TestRefusedBeforeTheDomain(t *testing.T) {
 		"limit of nothing":  {request{"GET", "/v1/claims/x/messages?limit=0", "", nil}, 400, model.CodeParameterInvalid, ""},
 		"limit twice":       {request{"GET", "/v1/claims/x/messages?limit=1&limit=2", "", nil}, 400, model.CodeParameterInvalid, ""},
 		"parameter":         {request{"GET", "/v1/quotes/x?expand=all", "", nil}, 400, model.CodeParameterInvalid, ""},
+		"filter nowhere":    {request{"GET", "/v1/quotes/x?status=bound", "", nil}, 400, model.CodeParameterInvalid, ""},
+		"filter of others":  {request{"GET", "/v1/quotes?policy_id=x", "", nil}, 400, model.CodeParameterInvalid, ""},
+		"empty filter":      {request{"GET", "/v1/quotes?status=", "", nil}, 400, model.CodeParameterInvalid, ""},
+		"NUL in a filter":   {request{"GET", "/v1/quotes?product=%00", "", nil}, 400, model.CodeParameterInvalid, ""},
+		"not UTF-8":         {request{"GET", "/v1/claims?policy_id=%FF", "", nil}, 400, model.CodeParameterInvalid, ""},
+		"no time":           {request{"GET", "/v1/quotes?created_from=2018-02-06", "", nil}, 400, model.CodeParameterInvalid, ""},
+		"time before time":  {request{"GET", "/v1/quotes?created_to=0001-01-01T00:00:00%2B10:00", "", nil}, 400, model.CodeParameterInvalid, ""},
+		"version of none":   {request{"POST", "/v1/quotes", quote, []string{`If-Match: "x"`}}, 412, model.CodeVersionMismatch, ""},
 		"query":             {request{"GET", "/v1/quotes/x?limit=%zz", "", nil}, 400, model.CodeParameterInvalid, ""},
 		"panic":             {request{"POST", "/v1/quotes", quote, nil}, 500, model.CodeInternal, ""},
 	} {

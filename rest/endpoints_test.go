@@ -78,15 +78,18 @@ func TestEveryEndpointAsksWho(t *testing.T) {
 		{"GET", of("/messages"), "", model.ScopeClaimsRead, 200, 404},
 		{"POST", "/v1/payout_methods", `{"claim_id":"` + claim.ID + `",` + iban, model.ScopePayoutMethodsWrite, 201, 404},
 		{"GET", of("/payout-methods"), "", model.ScopeClaimsRead, 200, 404},
+		{"GET", of("/payouts"), "", model.ScopePayoutsRead, 200, 404},
+		{"GET", "/v1/payouts/" + claim.Payouts[0].ID, "", model.ScopeClaimsRead, 200, 404},
+		{"GET", "/v1/payouts/" + claim.Payouts[0].ID, "", model.ScopePayoutsRead, 200, 404},
 	} {
 		call := request{c.method, c.path, c.body, nil}
 		scopes := []string{string(c.scope)}
-		p := refused(t, h.as(t, "acme", []string{"products:read"}, call))
+		p := refused(t, h.as(t, "acme", []string{"events:read"}, call))
 		require.Equal(t, string(model.CodeInsufficientScope), p.Code, c.path)
 		p = refused(t, h.as(t, "globex", scopes, call))
 		require.Equal(t, c.foreign, p.Status, c.path)
 		if c.foreign == 404 {
-			for _, id := range []string{quote.ID, fresh.ID, policy.ID, claim.ID} {
+			for _, id := range []string{quote.ID, fresh.ID, policy.ID, claim.ID, claim.Payouts[0].ID} {
 				call.path = strings.ReplaceAll(call.path, id, id[:3]+unknown)
 				call.body = strings.ReplaceAll(call.body, id, id[:3]+unknown)
 			}

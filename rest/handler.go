@@ -32,6 +32,9 @@ type Config struct {
 	// BaseURL is the origin that the OpenAPI document names, such as
 	// https://api.example.com; empty makes its addresses relative.
 	BaseURL string
+	// Issuers are the addresses where tokens come from, for the metadata of RFC
+	// 9728; empty leaves them out.
+	Issuers []string
 	Log     *slog.Logger
 	// Now measures how long requests take, for the log alone; nil leaves it out.
 	Now func() time.Time
@@ -80,6 +83,7 @@ func (d *door) mount() error {
 	}
 	d.mux.Handle("GET /healthz", d.public(d.healthy))
 	d.mux.Handle("GET /readyz", d.public(d.ready))
+	d.mux.Handle("GET "+metadataPath, d.public(d.resource))
 	return d.publish(d.document())
 }
 

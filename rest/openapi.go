@@ -7,12 +7,9 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
-
-	"parapet/model"
 )
 
 // introduction is what a stranger reads first.
@@ -24,6 +21,7 @@ Every POST takes an ` + "`Idempotency-Key`" + `: the same key and request answer
 
 // tags order the document like a manual.
 var tags = []*huma.Tag{
+	{Name: "Products", Description: "What can be covered, and on which terms."},
 	{Name: "Quotes", Description: "What cover would cost, and why."},
 	{Name: "Policies", Description: "Cover that was bound."},
 	{Name: "Claims", Description: "What is owed because of something that happened, and its story."},
@@ -59,90 +57,6 @@ func (d *door) document() *huma.OpenAPI {
 	}
 	finish(schemas, d.routes)
 	return doc
-}
-
-func (r *route) operation(schemas huma.Registry) *huma.Operation {
-	op := &huma.Operation{
-		Method: r.method, Path: r.path, OperationID: r.id, Tags: []string{r.tag},
-		Summary: r.summary, Description: r.about,
-		Security:   []map[string][]string{{"bearer": {string(r.scope)}}},
-		Parameters: r.documentedParameters(),
-		Responses:  map[string]*huma.Response{},
-	}
-	if r.in != nil {
-		op.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
-			jsonType: {Schema: schemas.Schema(r.in, true, "")},
-		}}
-	}
-	for _, status := range r.statuses {
-		op.Responses[strconv.Itoa(status)] = r.success(status, schemas)
-	}
-	for _, status := range r.failures() {
-		op.Responses[strconv.Itoa(status)] = &huma.Response{Ref: "#/components/responses/" + problemName(status)}
-	}
-	return op
-}
-
-func (r *route) documentedParameters() []*huma.Param {
-	text := func() *huma.Schema { return &huma.Schema{Type: huma.TypeString} }
-	var all []*huma.Param
-	for _, name := range parameters(r.path) {
-		all = append(all, &huma.Param{Name: name, In: "path", Required: true, Schema: text()})
-	}
-	if r.listed {
-		least, most := 1.0, float64(model.MaxPageSize)
-		all = append(all,
-			&huma.Param{Name: "limit", In: "query", Description: "How many records at most.", Schema: &huma.Schema{Type: huma.TypeInteger, Minimum: &least, Maximum: &most, Default: model.DefaultPageSize}},
-			&huma.Param{Name: "cursor", In: "query", Description: "next_cursor of the page before.", Schema: text()})
-	}
-	if r.method == http.MethodPost {
-		key, least, most := text(), 1, maxIdempotencyKey
-		key.MinLength, key.MaxLength, key.Pattern = &least, &most, "^[!-~]+$"
-		all = append(all, &huma.Param{Name: "Idempotency-Key", In: "header", Description: "Makes it safe to send the request again.", Schema: key})
-	}
-	return all
-}
-
-func (r *route) success(status int, schemas huma.Registry) *huma.Response {
-	names := []string{"X-Request-Id"}
-	response := &huma.Response{Description: "What there is."}
-	if status == http.StatusCreated {
-		response.Description = "What was made."
-	}
-	switch {
-	case r.file:
-		response.Content = map[string]*huma.MediaType{"*/*": {Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}}
-	default:
-		response.Content = map[string]*huma.MediaType{jsonType: {Schema: schemas.Schema(r.out, true, "")}}
-	}
-	if r.method == http.MethodGet {
-		names = append(names, "ETag")
-	} else {
-		names = append(names, "Idempotent-Replayed")
-	}
-	if r.located && status == http.StatusCreated {
-		names = append(names, "Location")
-	}
-	response.Headers = map[string]*huma.Param{}
-	for _, name := range names {
-		response.Headers[name] = &huma.Param{Ref: "#/components/headers/" + name}
-	}
-	return response
-}
-
-// failures are the statuses that an operation can answer, by what it takes.
-func (r *route) failures() []int {
-	all := []int{
-		http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound,
-		http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusServiceUnavailable,
-	}
-	if !r.file {
-		all = append(all, http.StatusNotAcceptable)
-	}
-	if r.in != nil {
-		all = append(all, http.StatusConflict, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity)
-	}
-	return all
 }
 
 // failures are the statuses of all operations together.

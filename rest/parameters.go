@@ -21,13 +21,17 @@ func (c *call) parameters() error {
 	}
 	for name, values := range query {
 		switch {
-		case !c.route.listed || !slices.Contains(paging, name):
+		case !c.route.takes(name):
 			return parameterInvalid(name, "unknown", "There is no such parameter here.")
 		case len(values) > 1:
 			return parameterInvalid(name, "duplicate", "Give it once.")
 		}
 	}
 	return nil
+}
+
+func (r *route) takes(name string) bool {
+	return r.listed && slices.Contains(paging, name) || slices.Contains(r.filters, name)
 }
 
 // page reads limit and cursor.

@@ -27,6 +27,10 @@ func (d *door) bindPolicy(ctx context.Context, c *call, in bindRequest) (*wire.P
 	})
 }
 
+func (d *door) getPolicies(ctx context.Context, c *call, filter model.Filter, page model.PageRequest) (*wire.List[wire.Policy], error) {
+	return d.Service.ListPolicies(ctx, c.actor, filter, page)
+}
+
 func (d *door) getPolicy(ctx context.Context, c *call) (*wire.Policy, error) {
 	return d.Service.GetPolicy(ctx, c.actor, c.path("policy_id"))
 }

@@ -85,7 +85,7 @@ func (d *door) refuse(ctx context.Context, c *call, err error) {
 		c.cause = err
 		return
 	}
-	challenge(c.Header(), shown)
+	c.challenge(shown, d.origin(c.request)+metadataPath)
 	c.Header().Del("Content-Length")
 	if wait := shown.RetryAfter; wait > 0 || kind.retryable {
 		c.Header().Set("Retry-After", strconv.Itoa(max(1, int(math.Ceil(wait.Seconds())))))
@@ -130,18 +130,22 @@ func (c *call) problem(e *model.Error) problem {
 	}
 }
 
-// challenge is the WWW-Authenticate header of RFC 6750 section 3.
-func challenge(header http.Header, e *model.Error) {
+// challenge is the WWW-Authenticate header of RFC 6750 section 3, with the address
+// of the metadata that RFC 9728 section 5.1 adds.
+func (c *call) challenge(e *model.Error, metadata string) {
+	var says string
 	switch e.Code { //nolint:exhaustive // the codes that are about the token
 	case model.CodeTokenMissing:
-		header.Set("WWW-Authenticate", `Bearer realm="parapet"`)
+		says = `realm="parapet"`
 	case model.CodeTokenInvalid, model.CodeTokenExpired:
-		header.Set("WWW-Authenticate", `Bearer error="invalid_token"`)
+		says = `error="invalid_token"`
 	case model.CodeInsufficientScope:
-		value := `Bearer error="insufficient_scope"`
+		says = `error="insufficient_scope"`
 		if scope, ok := e.Extra["scope"].(string); ok {
-			value += `, scope="` + scope + `"`
+			says += `, scope="` + scope + `"`
 		}
-		header.Set("WWW-Authenticate", value)
+	default:
+		return
 	}
+	c.Header().Set("WWW-Authenticate", "Bearer "+says+`, resource_metadata="`+metadata+`"`)
 }

@@ -27,6 +27,10 @@ func (d *door) createQuote(ctx context.Context, c *call, in quoteRequest) (*wire
 	})
 }
 
+func (d *door) getQuotes(ctx context.Context, c *call, filter model.Filter, page model.PageRequest) (*wire.List[wire.Quote], error) {
+	return d.Service.ListQuotes(ctx, c.actor, filter, page)
+}
+
 func (d *door) getQuote(ctx context.Context, c *call) (*wire.Quote, error) {
 	return d.Service.GetQuote(ctx, c.actor, c.path("quote_id"))
 }

@@ -16,7 +16,8 @@ import (
 type route struct {
 	method, path string
 	scope        model.Scope
-	id           string // operationId: the name of the method in generated clients
+	also         model.Scope // suffices as well; empty for most
+	id           string      // operationId: the name of the method in generated clients
 	tag          string
 	summary      string
 	about        string // what the document says below the summary
@@ -26,9 +27,13 @@ type route struct {
 	limit    int64        // bytes of the request's body
 	located  bool         // 201 carries the Location of the record
 	listed   bool         // takes limit and cursor
+	filters  []string     // further query parameters
 	file     bool         // answers with bytes of a type of their own
 	sandbox  bool         // exists in development only
 
+	// held reads the record that a write is about, for its If-Match; nil where
+	// the write is about none.
+	held  func(ctx context.Context, c *call, in any) (any, error)
 	serve func(context.Context, *call) error
 }
 
@@ -65,6 +70,19 @@ func lists[Out any](path string, scope model.Scope, get func(context.Context, *c
 	return r
 }
 
+// finds is a GET of a page of the records that fit a filter.
+func finds[Out any](path string, scope model.Scope, filters []string, get func(context.Context, *call, model.Filter, model.PageRequest) (*wire.List[Out], error)) route {
+	r := lists(path, scope, func(ctx context.Context, c *call, page model.PageRequest) (*wire.List[Out], error) {
+		filter, err := c.filter()
+		if err != nil {
+			return nil, err
+		}
+		return get(ctx, c, filter, page)
+	})
+	r.filters = filters
+	return r
+}
+
 // downloads is a GET of a file's bytes.
 func downloads(path string, scope model.Scope, serve func(context.Context, *call) error) route {
 	return route{method: http.MethodGet, path: path, scope: scope, statuses: []int{http.StatusOK}, file: true, serve: serve}
@@ -90,6 +108,9 @@ func records[In, Out any](path string, scope model.Scope, do func(context.Contex
 			if err != nil {
 				return err
 			}
+			if err := c.matched(ctx, in); err != nil {
+				return err
+			}
 			record, created, err := do(ctx, c, in)
 			if err != nil {
 				return err
@@ -102,6 +123,15 @@ func records[In, Out any](path string, scope model.Scope, do func(context.Contex
 // named gives a route its place in the document.
 func (r route) named(id, tag, summary, about string) route {
 	r.id, r.tag, r.summary, r.about = id, tag, summary, about
+	return r
+}
+
+// or names a second scope that suffices.
+func (r route) or(scope model.Scope) route { r.also = scope; return r }
+
+// heldTo names the record whose version an If-Match must name.
+func (r route) heldTo(held func(context.Context, *call, any) (any, error)) route {
+	r.held = held
 	return r
 }
 

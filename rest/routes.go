@@ -6,39 +6,55 @@ import "parapet/model"
 // what for whom.
 func (d *door) table() []route {
 	rows := []route{
+		reads("/products", model.ScopeProductsRead, d.getProducts).
+			named("listProducts", "Products", "List products", "The newest version of each, by key. There are few, so they are one page."),
+		reads("/products/{key}", model.ScopeProductsRead, d.getProduct).
+			named("getProduct", "Products", "Read a product", "Its newest version: the schema of a quote's context, trigger, payout shape, prices and worked examples."),
+
 		creates("/quotes", model.ScopeQuotesWrite, d.createQuote).atLocation().
 			named("createQuote", "Quotes", "Price cover", "Answers what would bind, what it costs line by line, and every past event that would have paid. Quoting reserves nothing."),
+		finds("/quotes", model.ScopeQuotesRead, filters, d.getQuotes).
+			named("listQuotes", "Quotes", "List quotes", "Newest first."),
 		reads("/quotes/{quote_id}", model.ScopeQuotesRead, d.getQuote).
 			named("getQuote", "Quotes", "Read a quote", ""),
 
-		creates("/policies", model.ScopePoliciesWrite, d.bindPolicy).atLocation().
+		creates("/policies", model.ScopePoliciesWrite, d.bindPolicy).atLocation().heldTo(d.heldQuote).
 			named("createPolicy", "Policies", "Bind a quote", "Makes the quoted cover binding at once. A quote binds once: a second time is 409 quote_already_bound with the policy in resource_id."),
+		finds("/policies", model.ScopePoliciesRead, filters, d.getPolicies).
+			named("listPolicies", "Policies", "List policies", "Newest first."),
 		reads("/policies/{policy_id}", model.ScopePoliciesRead, d.getPolicy).
 			named("getPolicy", "Policies", "Read a policy", ""),
 
-		records("/claims", model.ScopeClaimsWrite, d.openClaim).atLocation().
+		records("/claims", model.ScopeClaimsWrite, d.openClaim).atLocation().heldTo(d.heldPolicy).
 			named("createClaim", "Claims", "Open a claim", "A claim that names an observation or a source event is decided by the policy's trigger: 201 when it is met, 422 trigger_not_met with the numbers when it is not. A claim that names neither is decided by an operator. Where the policy already has a claim for the occurrence, usually because matching opened it, the answer is 200 with that claim."),
+		finds("/claims", model.ScopeClaimsRead, claimFilters, d.getClaims).
+			named("listClaims", "Claims", "List claims", "Newest first, each with its payouts. Those that matching opened are here too."),
 		reads("/claims/{claim_id}", model.ScopeClaimsRead, d.getClaim).
 			named("getClaim", "Claims", "Read a claim", "With its determination, decision and payouts."),
 		lists("/claims/{claim_id}/timeline", model.ScopeClaimsRead, d.getTimeline).
 			named("listTimeline", "Claims", "Read a claim's story", "Oldest first, numbered without gaps."),
 
-		creates("/claims/{claim_id}/attachments", model.ScopeClaimsWrite, d.addAttachment).upTo(attachmentLimit).
+		creates("/claims/{claim_id}/attachments", model.ScopeClaimsWrite, d.addAttachment).upTo(attachmentLimit).heldTo(d.heldClaim).
 			named("createAttachment", "Attachments", "Add a document", ""),
 		lists("/claims/{claim_id}/attachments", model.ScopeClaimsRead, d.getAttachments).
 			named("listAttachments", "Attachments", "List a claim's documents", "Newest first."),
 		downloads("/claims/{claim_id}/attachments/{attachment_id}/content", model.ScopeClaimsRead, d.downloadAttachment).
 			named("downloadAttachment", "Attachments", "Download a document", "The bytes as they were sent, to be saved, not shown."),
 
-		creates("/claims/{claim_id}/messages", model.ScopeClaimsWrite, d.addMessage).
+		creates("/claims/{claim_id}/messages", model.ScopeClaimsWrite, d.addMessage).heldTo(d.heldClaim).
 			named("createMessage", "Messages", "Write a message", ""),
 		lists("/claims/{claim_id}/messages", model.ScopeClaimsRead, d.getMessages).
 			named("listMessages", "Messages", "Read the conversation", "Oldest first."),
 
-		creates("/payout_methods", model.ScopePayoutMethodsWrite, d.recordPayoutMethod).
+		creates("/payout_methods", model.ScopePayoutMethodsWrite, d.recordPayoutMethod).heldTo(d.heldPayee).
 			named("createPayoutMethod", "Payouts", "Record a payout method", "The number is checked, stored encrypted, never shown again and never logged. An earlier method of the same claim or policy is replaced; payouts that waited for one move on."),
 		lists("/claims/{claim_id}/payout-methods", model.ScopeClaimsRead, d.getPayoutMethods).
 			named("listPayoutMethods", "Payouts", "List a claim's payout methods", "Newest first, the policy's methods included."),
+
+		lists("/claims/{claim_id}/payouts", model.ScopeClaimsRead, d.getPayouts).or(model.ScopePayoutsRead).
+			named("listPayouts", "Payouts", "List a claim's payouts", "Newest first. Either scope suffices."),
+		reads("/payouts/{payout_id}", model.ScopeClaimsRead, d.getPayout).or(model.ScopePayoutsRead).
+			named("getPayout", "Payouts", "Read a payout", "Either scope suffices."),
 
 		records("/observations", model.ScopeObservationsWrite, d.recordObservations).
 			named("createObservations", "Observations", "Report what was measured", "One observation answers 201, or 200 when it says nothing new. Up to 1000 under observations answer 200 with a result for each."),

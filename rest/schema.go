@@ -7,6 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"parapet/model/trigger"
+	"parapet/model/wire"
 )
 
 // newSchemas keeps the document's schemas, made from the types that are decoded
@@ -34,6 +35,9 @@ func (freeform) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeObject, AdditionalProperties: true}
 }
 
+// freeformLists are the members that are lists of such objects.
+var freeformLists = map[reflect.Type][]string{reflect.TypeFor[wire.Product](): {"currencies", "examples"}}
+
 func schemaOf[T any](schemas huma.Registry) *huma.Schema {
 	return schemas.Schema(reflect.TypeFor[T](), true, "")
 }
@@ -57,6 +61,10 @@ func finish(schemas huma.Registry, routes []route) {
 			schema.AdditionalProperties = false
 		}
 		t := schemas.TypeFromRef("#/components/schemas/" + name)
+		for _, list := range freeformLists[t] {
+			property := schema.Properties[list]
+			schema.Properties[list] = &huma.Schema{Type: huma.TypeArray, Description: property.Description, Items: freeform{}.Schema(schemas)}
+		}
 		for _, member := range shapeOf(t).members {
 			property := schema.Properties[member.name]
 			settleNull(property, request || !member.nullable())
