@@ -1,7 +1,6 @@
 package model_test
 
 import (
-	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -14,7 +13,7 @@ func failure(t testing.TB, err error) *model.Error {
 	t.Helper()
 	ours := new(model.Error)
 	require.Error(t, err)
-	require.True(t, errors.As(err, &ours), "not an error of the domain: %v", err)
+	require.ErrorAs(t, err, &ours, "not an error of the domain")
 	return ours
 }
 

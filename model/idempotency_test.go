@@ -3,7 +3,6 @@ package model_test
 import (
 	"context"
 	"crypto/sha256"
-	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -30,7 +29,7 @@ func TestTheSameRequestIsAnsweredWithTheSameBytes(t *testing.T) {
 	require.NoError(t, err)
 	_, err = ask(keyed(b.Acme, "k1", "a"))
 	replay := new(model.Replay)
-	require.True(t, errors.As(err, &replay))
+	require.ErrorAs(t, err, &replay)
 	require.Equal(t, 201, replay.Status)
 	require.Equal(t, first.ID, replay.ResourceID)
 	answered, err := wire.Encode(first)

@@ -92,11 +92,15 @@ func TestPreliminaryValuesWaitForTheFinalOnes(t *testing.T) {
 		told    []string
 	}{
 		"final above pays by the final value": {
-			"6.6", "approved", []string{"threshold_met"}, amount(5_000_000),
+			"6.6", "approved",
+			[]string{"threshold_met"},
+			amount(5_000_000),
 			[]string{"trigger.observed", "claim.opened", "claim.deferred", "claim.approved", "payout.created", "payout.blocked"},
 		},
 		"final below declines": {
-			"5.9", "declined", []string{"threshold_not_met"}, nil,
+			"5.9", "declined",
+			[]string{"threshold_not_met"},
+			nil,
 			[]string{"trigger.observed", "claim.opened", "claim.deferred", "claim.declined"},
 		},
 	} {

@@ -65,7 +65,7 @@ func (h Hold) AwaitWaiter() {
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
 	for waiting := false; !waiting; {
-		err := h.b.DB.Pool.QueryRow(ctx, "select exists (select from pg_stat_activity where $1 = any(pg_blocking_pids(pid)))", int32(h.tx.Conn().PgConn().PID())).Scan(&waiting)
+		err := h.b.DB.Pool.QueryRow(ctx, "select exists (select from pg_stat_activity where $1 = any(pg_blocking_pids(pid)))", h.pid()).Scan(&waiting)
 		require.NoError(h.b.t, err)
 		select {
 		case <-tick.C:
@@ -73,6 +73,8 @@ func (h Hold) AwaitWaiter() {
 		}
 	}
 }
+
+func (h Hold) pid() int64 { return int64(h.tx.Conn().PgConn().PID()) }
 
 // Release lets the others go on, as if the transaction had never been.
 func (h Hold) Release() {
@@ -83,6 +85,6 @@ func (h Hold) Release() {
 // KillWaiter ends the connection of whoever waits, as a crash would.
 func (h Hold) KillWaiter() {
 	h.b.t.Helper()
-	_, err := h.b.DB.Pool.Exec(h.b.ctx, "select pg_terminate_backend(pid) from pg_stat_activity where $1 = any(pg_blocking_pids(pid))", int32(h.tx.Conn().PgConn().PID()))
+	_, err := h.b.DB.Pool.Exec(h.b.ctx, "select pg_terminate_backend(pid) from pg_stat_activity where $1 = any(pg_blocking_pids(pid))", h.pid())
 	require.NoError(h.b.t, err)
 }
