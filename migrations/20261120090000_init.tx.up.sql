@@ -147,7 +147,7 @@ create table occurrences (
     stage text not null,
     source_version text not null,
     merged_into uuid,
-    constraint occurrences_source_event_key unique (scope, source, source_event_id),
+    constraint occurrences_source_event_key unique (scope, source, kind, source_event_id),
     constraint occurrences_merged_into_fkey foreign key (merged_into) references occurrences (id),
     constraint occurrences_kind_check check (kind in ('earthquake', 'storm_fix', 'station_day')),
     constraint occurrences_stage_check check (stage in ('preliminary', 'final'))
@@ -159,9 +159,10 @@ create index occurrences_merged_idx on occurrences (merged_into) where merged_in
 create table occurrence_aliases (
     scope text not null default '',
     source text not null,
+    kind text not null,
     alias text not null,
     occurrence_id uuid not null,
-    constraint occurrence_aliases_pkey primary key (scope, source, alias),
+    constraint occurrence_aliases_pkey primary key (scope, source, kind, alias),
     constraint occurrence_aliases_occurrence_id_fkey foreign key (occurrence_id) references occurrences (id)
 );
 --bun:split
@@ -250,6 +251,8 @@ create unique index claims_partner_reference_key on claims (partner, partner_ref
 create index claims_list_idx on claims (partner, id desc);
 --bun:split
 create index claims_policy_idx on claims (policy_id, partner);
+--bun:split
+create index claims_review_due_idx on claims (next_review_at) where status = 'deferred';
 --bun:split
 create index claims_occurrence_idx on claims (occurrence_id) where occurrence_id is not null;
 --bun:split
@@ -384,6 +387,7 @@ create table payouts (
     claim_id uuid not null,
     policy_id uuid not null,
     status text not null,
+    part integer not null default 1,
     amount bigint not null,
     currency text not null,
     payout_method_id uuid,
@@ -410,10 +414,13 @@ create table payouts (
     constraint payouts_amount_check check (amount > 0)
 );
 --bun:split
--- One payout a claim lives at a time; paying again after a return names what it replaces.
-create unique index payouts_claim_live_key on payouts (claim_id, partner) where status not in ('returned', 'cancelled');
+-- Each part of what a claim owes is paid once: part 1 at its approval, another when a storm grows. Paying again after a
+-- return names what it replaces.
+create unique index payouts_claim_part_key on payouts (claim_id, part, partner) where status not in ('returned', 'cancelled');
 --bun:split
 create index payouts_list_idx on payouts (partner, id desc);
+--bun:split
+create index payouts_claim_idx on payouts (claim_id, partner, id);
 --bun:split
 create index payouts_due_idx on payouts (next_attempt_at) where next_attempt_at is not null;
 --bun:split

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -84,16 +85,17 @@ func (a Actor) either(scope, other Scope) Scope {
 // may refuses an actor without the scope. Operators read every partner's records
 // and write none of them: what they do has operations of its own.
 func (a Actor) may(scope Scope) error {
-	reading := strings.HasSuffix(string(scope), ":read")
+	refusal := Fail(CodeInsufficientScope, "The token lacks the scope %s; ask the issuer for it.", scope)
+	refusal.Extra = map[string]any{"scope": string(scope)}
 	switch a.Kind {
 	case ActorSystem:
 		return nil
 	case ActorOperator:
-		if reading || scope == ScopeOperator || scope == ScopeObservationsWrite && a.Has(scope) {
+		if strings.HasSuffix(string(scope), ":read") || scope == ScopeOperator || scope == ScopeObservationsWrite && a.Has(scope) {
 			return nil
 		}
 		if scope != ScopeObservationsWrite {
-			return Fail(CodeInsufficientScope, "This needs a partner's token with the scope %s; operators do not act for partners.", scope)
+			refusal.Detail = fmt.Sprintf("This needs a partner's token with the scope %s; operators do not act for partners.", scope)
 		}
 	case ActorPartner:
 		if a.Has(scope) {
@@ -105,7 +107,5 @@ func (a Actor) may(scope Scope) error {
 		}
 	case ActorRail:
 	}
-	e := Fail(CodeInsufficientScope, "The token lacks the scope %s; ask the issuer for it.", scope)
-	e.Extra = map[string]any{"scope": string(scope)}
-	return e
+	return refusal
 }

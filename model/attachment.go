@@ -10,6 +10,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/gabriel-vasile/mimetype"
@@ -68,8 +69,8 @@ var attachable = map[string][]string{
 func (in *AttachmentRequest) check() []FieldError {
 	c := fieldCheck{}
 	name := in.FileName
-	c.that(name != "" && utf8.RuneCountInString(name) <= 255 && !strings.ContainsAny(name, "/\\\r\n\"") && name != "." && name != "..",
-		"/file_name", "value", "Use a plain file name of 1 to 255 characters, without slashes, quotes and line ends.")
+	c.that(name != "" && utf8.RuneCountInString(name) <= 255 && !strings.ContainsAny(name, "/\\\"") && !strings.ContainsFunc(name, invisible) && name != "." && name != "..",
+		"/file_name", "value", "Use a plain file name of 1 to 255 characters, without slashes, quotes and invisible characters.")
 	c.that(len(in.Content) > 0, "/content_base64", "required", "The file is empty.")
 	c.that(len(in.Content) <= maxAttachment, "/content_base64", "length", "A file has at most 10 MiB.")
 	c.that(in.Purpose == nil || utf8.RuneCountInString(*in.Purpose) <= 100, "/purpose", "length", "Use at most 100 characters.")
@@ -83,6 +84,10 @@ func (in *AttachmentRequest) check() []FieldError {
 	}
 	return c.fields
 }
+
+// invisible characters, such as those that turn the reading direction, let a
+// name look like another one.
+func invisible(r rune) bool { return !unicode.IsPrint(r) }
 
 func (in *AttachmentRequest) digest() string {
 	sum := sha256.Sum256(in.Content)

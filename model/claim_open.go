@@ -25,7 +25,7 @@ type SourceEvent struct {
 type ClaimRequest struct {
 	PolicyID         string
 	Origin           Origin // empty: follows from the rest
-	ObservationID    string
+	ObservationID    *string
 	SourceEvent      *SourceEvent
 	OccurredAt       *time.Time
 	Description      *string
@@ -56,6 +56,9 @@ func (s *Service) OpenClaim(ctx context.Context, actor Actor, in ClaimRequest) (
 		if err := u.locked(ctx, row, policy, nounPolicy); err != nil {
 			return err
 		}
+		if in.RequestedAmount != nil && in.RequestedAmount.Currency != row.Currency {
+			return Invalid(wrong("/requested_amount/currency", "value", "Use the policy's currency, "+row.Currency+"."))
+		}
 		open := u.openApproval
 		if in.triggered() {
 			open = u.openTriggered
@@ -76,11 +79,11 @@ func (s *Service) OpenClaim(ctx context.Context, actor Actor, in ClaimRequest) (
 	return claim, created, err
 }
 
-func (in *ClaimRequest) triggered() bool { return in.ObservationID != "" || in.SourceEvent != nil }
+func (in *ClaimRequest) triggered() bool { return in.ObservationID != nil || in.SourceEvent != nil }
 
 func (in *ClaimRequest) check() []FieldError {
 	c := fieldCheck{checkReferences(in.PartnerReference, in.Metadata)}
-	c.that(in.ObservationID == "" || in.SourceEvent == nil, "/source_event", "not_allowed", "Name an observation or a source event, not both.")
+	c.that(in.ObservationID == nil || in.SourceEvent == nil, "/source_event", "not_allowed", "Name an observation or a source event, not both.")
 	switch in.Origin {
 	case "", OriginTrigger, OriginApproval:
 	default:
@@ -106,9 +109,6 @@ func (u *unit) openApproval(ctx context.Context, p *policyRow, in ClaimRequest) 
 		OccurredAt: in.OccurredAt, Currency: p.Currency, ReasonCodes: []string{}, OpenedAt: u.now,
 	}
 	if in.RequestedAmount != nil {
-		if in.RequestedAmount.Currency != p.Currency {
-			return uuid.Nil, false, Invalid(wrong("/requested_amount/currency", "value", "Use the policy's currency, "+p.Currency+"."))
-		}
 		row.RequestedAmount = &in.RequestedAmount.Amount
 	}
 	event, err := u.record(EventClaimOpened, &row.header, nounClaim, row.public(claimParts{}))
@@ -137,7 +137,7 @@ func (u *unit) claimable(p *policyRow, occurred *time.Time) error {
 		return refuse("its reporting window is over")
 	case u.now.Before(p.EffectiveAt):
 		return refuse("its cover begins at " + p.EffectiveAt.Format(time.RFC3339))
-	case occurred != nil && occurred.After(u.now.Add(clockSkew)):
+	case occurred != nil && occurred.After(u.now):
 		return Invalid(wrong("/occurred_at", "future", "It lies in the future; only what has happened can be claimed."))
 	case occurred != nil && !p.covered().Contains(*occurred):
 		return refuse("occurred_at lies outside its period of cover")
@@ -186,8 +186,8 @@ func (u *unit) openTriggered(ctx context.Context, p *policyRow, in ClaimRequest)
 // source's id, or for rain by <station>/<last day>.
 func (u *unit) named(ctx context.Context, p *policyRow, in ClaimRequest) (*occurrenceRow, trigger.Occurrence, error) {
 	var none trigger.Occurrence
-	if in.ObservationID != "" {
-		id, err := nounObservation.parse(in.ObservationID)
+	if in.ObservationID != nil {
+		id, err := nounObservation.parse(*in.ObservationID)
 		if err != nil {
 			return nil, none, err
 		}
@@ -210,7 +210,7 @@ func (u *unit) named(ctx context.Context, p *policyRow, in ClaimRequest) (*occur
 	}
 	alias := new(aliasRow)
 	err := u.NewSelect().Model(alias).Where("source = ?", event.Source).Where("alias = ?", event.ID).
-		Where("scope in ('', ?)", p.Partner).OrderExpr("scope desc").Limit(1).Scan(ctx)
+		Where("scope in ('', ?)", p.Partner).OrderExpr("kind <> ?, scope desc", p.Kind).Limit(1).Scan(ctx)
 	if absent(err) {
 		return nil, none, Fail(CodeNotFound, "There is no occurrence of this source with this id.")
 	}

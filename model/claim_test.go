@@ -35,7 +35,7 @@ func TestAPartnerMayBeFasterThanTheMatcher(t *testing.T) {
 	policy := b.Cover("quake-circle", nil)
 	observation := b.Observe(modeltest.Quake("us1", b.Now(), epicentre, "6.4"))[0].ID
 	claim, created, err := b.Service.OpenClaim(t.Context(), b.Acme, model.ClaimRequest{
-		PolicyID: policy.ID, ObservationID: *observation, Description: new("Cracks in the hall."), PartnerReference: new("loss-1"),
+		PolicyID: policy.ID, ObservationID: observation, Description: new("Cracks in the hall."), PartnerReference: new("loss-1"),
 		Metadata: map[string]string{"adjuster": "none"},
 	})
 	require.NoError(t, err)

@@ -40,7 +40,7 @@ func explain(err error) error {
 		if say, ok := constraints[pg.ConstraintName]; ok {
 			return say().Because(err)
 		}
-		if class := pg.Code[:min(2, len(pg.Code))]; class != "57" && class != "53" && class != "08" {
+		if class := pg.Code[:min(2, len(pg.Code))]; class != "57" && class != "53" && class != "08" && !retryable(err) {
 			return err
 		}
 		return unavailable(err)

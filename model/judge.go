@@ -9,6 +9,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"parapet/model/internal/adjudicate"
+	"parapet/model/money"
 	"parapet/model/trigger"
 	"parapet/model/wire"
 )
@@ -28,6 +29,8 @@ type judging struct {
 	same     map[uuid.UUID]bool           // the occurrence and what was merged into it
 	happened map[uuid.UUID]*occurrenceRow // the occurrences of others
 	restsOn  map[uuid.UUID]string         // the source version of the determinations of existing
+	owed     map[uuid.UUID]int64          // and their amounts
+	parts    map[uuid.UUID]int            // how many payouts the existing claims have
 	methods  map[uuid.UUID][]*payoutMethodRow
 
 	determinations []*determinationRow
@@ -60,7 +63,7 @@ func (j *judging) settle(ctx context.Context) error {
 		d := trigger.Evaluate(p.Cover, p.covered(), p.PayableFrom, j.facts)
 		claim := j.existing[p.ID]
 		switch {
-		case claim == nil && (!d.Met || d.Amount == 0 || j.counted(p)):
+		case claim == nil && (!d.Met || d.Amount == 0 || j.counted(p) || !j.now.Before(p.ReportableUntil)):
 			continue
 		case claim == nil:
 			if err := j.open(p, d); err != nil {
@@ -68,6 +71,10 @@ func (j *judging) settle(ctx context.Context) error {
 			}
 		case claim.Status == ClaimDeferred && claim.provisional():
 			if err := j.revise(p, claim, d); err != nil {
+				return err
+			}
+		case claim.Status == ClaimApproved && j.facts.Storm != nil && j.settled(p):
+			if err := j.raise(p, claim, d); err != nil {
 				return err
 			}
 		}
@@ -90,7 +97,7 @@ func (j *judging) open(p *policyRow, d trigger.Determination) error {
 	if in := j.request; in != nil {
 		row.references = references{in.PartnerReference, in.Metadata}
 		row.Description = in.Description
-		if in.RequestedAmount != nil && in.RequestedAmount.Currency == p.Currency {
+		if in.RequestedAmount != nil {
 			row.RequestedAmount = &in.RequestedAmount.Amount
 		}
 	}
@@ -157,12 +164,12 @@ func (j *judging) decide(p *policyRow, row *claimRow, det *determinationRow, d t
 	defer j.as(System())()
 	decision := adjudicate.Decide(adjudicate.Facts{
 		Met: d.Met && d.Amount > 0, Reason: string(d.Reason), Owed: d.Amount, Remaining: p.LimitRemaining,
-		Settled: j.settled(p), Duplicate: j.duplicate(p, row, d.OccurredAt),
+		Settled: j.settled(p), Growing: j.growing(p), Same: j.claimedBy(p, row), Duplicate: j.duplicate(p, row, d.OccurredAt),
 	})
 	outcome := string(decision.Outcome)
 	row.Outcome, row.ReasonCodes, row.DecidedAt, row.NextReviewAt = &outcome, decision.Reasons, &j.now, nil
-	if decision.Outcome == adjudicate.Defer {
-		review := j.now.Add(reviewAfter)
+	if row.provisional() {
+		review := j.reviewAt(p)
 		row.NextReviewAt = &review
 	}
 	if decision.Outcome == adjudicate.Approve {
@@ -188,8 +195,51 @@ func (j *judging) become(row *claimRow, to ClaimStatus) (EventType, error) {
 	return step(j.unit, &row.header, ClaimArrows, &row.Status, to)
 }
 
-// reviewAfter is when a deferred claim is looked at again at the latest.
+// reviewAfter is when a claim that waits for its source is looked at again, though
+// the source said nothing.
 const reviewAfter = 24 * time.Hour
+
+// reviewAt is when a waiting claim is due: a storm's when it has passed.
+func (j *judging) reviewAt(p *policyRow) time.Time {
+	if j.growing(p) && j.settled(p) {
+		return j.passed(p)
+	}
+	return j.now.Add(reviewAfter)
+}
+
+// growing tells whether a storm may still bring fixes that join the ones it has.
+func (j *judging) growing(p *policyRow) bool {
+	return j.facts.Storm != nil && j.now.Before(j.passed(p))
+}
+
+// passed is when a storm is over: a fix any later would make no segment with the
+// last one.
+func (j *judging) passed(p *policyRow) time.Time {
+	return j.occurrence.LastAt.Add(time.Duration(p.Cover.Trigger.MaximumGapHours) * time.Hour)
+}
+
+// raise pays what a storm owes beyond what was approved: it is one occurrence
+// with all its fixes, whichever came when. Nothing is ever taken back.
+func (j *judging) raise(p *policyRow, row *claimRow, d trigger.Determination) error {
+	more := min(d.Amount-j.owed[*row.DeterminationID], p.LimitRemaining)
+	if more <= 0 {
+		return nil
+	}
+	defer j.as(System())()
+	det, err := j.determine(p, j.occurrence, j.facts, d)
+	if err != nil {
+		return err
+	}
+	j.determinations, j.moved = append(j.determinations, det), append(j.moved, row)
+	row.DeterminationID, row.OccurredAt, row.DecidedAt = &det.ID, &d.OccurredAt, &j.now
+	row.Amount = new(*row.Amount + more)
+	j.touch(&row.header)
+	summary := fmt.Sprintf("The storm grew: %s more is owed.", money.New(more, p.Currency))
+	if err := j.say(row, det, EventClaimUpdated, summary, map[string]any{"determination": det.Body, "amount": row.money(row.Amount)}); err != nil {
+		return err
+	}
+	return j.owe(p, row, more)
+}
 
 // owe reserves the limit and makes the payout.
 func (j *judging) owe(p *policyRow, row *claimRow, amount int64) error {
@@ -208,7 +258,7 @@ func (j *judging) owe(p *policyRow, row *claimRow, amount int64) error {
 		return err
 	}
 	payout := &payoutRow{
-		header: j.fresh(p.Partner), ClaimID: row.ID, PolicyID: p.ID, Status: PayoutPending,
+		header: j.fresh(p.Partner), ClaimID: row.ID, PolicyID: p.ID, Status: PayoutPending, Part: j.parts[row.ID] + 1,
 		Amount: amount, Currency: p.Currency, KeyNumber: 1,
 	}
 	j.payouts = append(j.payouts, payout)

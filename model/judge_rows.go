@@ -80,20 +80,28 @@ func (j *judging) readHappened(ctx context.Context, claims []*claimRow) error {
 }
 
 func (j *judging) readVersions(ctx context.Context) error {
-	j.restsOn = make(map[uuid.UUID]string)
+	j.restsOn, j.owed, j.parts = make(map[uuid.UUID]string), make(map[uuid.UUID]int64), make(map[uuid.UUID]int)
 	var ids []uuid.UUID
+	var claims []uuid.UUID
 	for _, c := range j.existing {
-		ids = append(ids, *c.DeterminationID)
+		ids, claims = append(ids, *c.DeterminationID), append(claims, c.ID)
 	}
 	if len(ids) == 0 {
 		return nil
 	}
 	var rows []determinationRow
-	if err := j.NewSelect().Model(&rows).Column("id", "body").Where("id in (?)", bun.List(ids)).Scan(ctx); err != nil {
+	if err := j.NewSelect().Model(&rows).Column("id", "amount", "body").Where("id in (?)", bun.List(ids)).Scan(ctx); err != nil {
 		return fmt.Errorf("read determinations: %w", err)
 	}
 	for _, row := range rows {
-		j.restsOn[row.ID] = row.Body.SourceVersion
+		j.restsOn[row.ID], j.owed[row.ID] = row.Body.SourceVersion, row.Amount
+	}
+	var payouts []payoutRow
+	if err := j.NewSelect().Model(&payouts).Column("claim_id").Where("claim_id in (?)", bun.List(claims)).Scan(ctx); err != nil {
+		return fmt.Errorf("read payouts: %w", err)
+	}
+	for _, row := range payouts {
+		j.parts[row.ClaimID]++
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"slices"
 	"time"
 
 	"parapet/model/hazard"
@@ -20,16 +21,26 @@ func within(p *policyRow) time.Duration {
 	return 3 * 24 * time.Hour
 }
 
-// duplicate tells whether the same event is claimed already, because another
-// source reported it too or because two reports turned out to be one: nobody is
-// paid twice. Of claims that wait, the first one goes on.
+// claimedBy tells whether another claim of the policy holds this very
+// occurrence, because two reports turned out to be one. Of claims that wait, the
+// first one goes on.
+func (j *judging) claimedBy(p *policyRow, row *claimRow) bool {
+	return slices.ContainsFunc(j.others[p.ID], func(c *claimRow) bool {
+		return c != row && c.counts() && j.same[*c.OccurrenceID] && !(c.Status == ClaimDeferred && c.ID.String() > row.ID.String())
+	})
+}
+
+// duplicate tells whether what may be the same event is claimed already: another
+// source reported it, or it was rehearsed under the same name. Nobody is paid
+// twice, but only a human can be sure.
 func (j *judging) duplicate(p *policyRow, row *claimRow, at time.Time) bool {
 	for _, c := range j.others[p.ID] {
 		if c == row || !c.counts() || c.Status == ClaimDeferred && c.ID.String() > row.ID.String() {
 			continue
 		}
 		other := j.happened[*c.OccurrenceID]
-		if j.same[other.ID] || other.Source != j.occurrence.Source && c.OccurredAt.Sub(at).Abs() <= within(p) {
+		rehearsed := other.Scope != j.occurrence.Scope && other.SourceEventID == j.occurrence.SourceEventID
+		if (other.Source != j.occurrence.Source || rehearsed) && c.OccurredAt.Sub(at).Abs() <= within(p) {
 			return true
 		}
 	}

@@ -13,8 +13,8 @@ import (
 	"parapet/model/trigger"
 )
 
-// ErrNotYet says that what a second pass waits for is not over: transactions that
-// still run, a clock that runs behind. Try again in a moment.
+// ErrNotYet says that transactions which a second pass waits for still run. Try
+// again in a moment.
 var ErrNotYet = errors.New("the second pass must wait: a policy may still be bound unseen")
 
 // sliceSize is how many policies one transaction decides: large enough that
@@ -42,34 +42,21 @@ func (s *Service) Evaluate(ctx context.Context, job EvaluateOccurrences) error {
 	if err != nil {
 		return err
 	}
-	ahead, err := s.ahead(ctx, happened)
-	if err != nil {
-		return err
-	}
-	if ahead && job.After != "" {
-		return ErrNotYet
-	}
 	candidates, err := s.candidates(ctx, happened)
 	if err != nil {
 		return err
 	}
+	var failed error // one occurrence that fails holds up none of the others
 	for _, h := range happened {
-		if err := s.evaluate(ctx, h.row, h.facts, candidates[h.row.ID]); err != nil {
-			return err
-		}
+		failed = errors.Join(failed, s.evaluate(ctx, h.row, h.facts, candidates[h.row.ID]))
 	}
-	if job.After != "" || horizon == nobody && !ahead {
+	if failed != nil {
+		return failed
+	}
+	if job.After != "" || horizon == nobody {
 		return nil
 	}
 	return s.ask(ctx, EvaluateOccurrences{Occurrences: job.Occurrences, After: horizon})
-}
-
-// ahead tells whether a source's clock runs ahead of ours: until our clock has
-// caught up, policies may still be bound that cover what happened.
-func (s *Service) ahead(ctx context.Context, happened []happening) (bool, error) {
-	now, err := s.now(ctx)
-	late := func(h happening) bool { return !h.row.LastAt.Before(now) }
-	return err == nil && slices.ContainsFunc(happened, late), explain(err)
 }
 
 // nobody is the horizon when no transaction was running.
@@ -218,19 +205,23 @@ func (s *Service) evaluate(ctx context.Context, row *occurrenceRow, facts trigge
 	return nil
 }
 
-// hits are the candidates whose trigger is met, and those whose claim waits.
+// hits are the candidates that a decision may change: the trigger is met and
+// nothing is decided, a claim waits, or a storm has grown beyond what it owed.
 func (s *Service) hits(ctx context.Context, row *occurrenceRow, facts trigger.Occurrence, candidates []uuid.UUID) ([]uuid.UUID, error) {
 	var policies []*policyRow
+	const claimed = `from claims c left join determinations d on d.id = c.determination_id and d.partner = c.partner
+		where c.policy_id = p.id and c.occurrence_id in (select id from occurrences where id = ?0 or merged_into = ?0)`
 	err := s.db.NewSelect().Model(&policies).Column("id", "cover", "effective_at", "payable_from", "expires_at", "cancelled_at").
-		ColumnExpr(`exists (select from claims c where c.policy_id = p.id and c.status = 'deferred'
-			and c.occurrence_id in (select id from occurrences where id = ?0 or merged_into = ?0)) as waits`, row.ID).
+		ColumnExpr("(select bool_or(c.status = 'deferred') "+claimed+") as waits", row.ID).
+		ColumnExpr("(select max(d.amount) "+claimed+") as owed", row.ID).
 		Where("p.id in (?)", bun.List(candidates)).OrderExpr("p.id").Scan(ctx)
 	if err != nil {
 		return nil, explain(fmt.Errorf("read candidates: %w", err))
 	}
 	var hits []uuid.UUID
 	for _, p := range policies {
-		if p.Waits || trigger.Evaluate(p.Cover, p.covered(), p.PayableFrom, facts).Met {
+		d := trigger.Evaluate(p.Cover, p.covered(), p.PayableFrom, facts)
+		if p.Waits || d.Met && (p.Owed == nil || facts.Storm != nil && d.Amount > *p.Owed) {
 			hits = append(hits, p.ID)
 		}
 	}

@@ -130,16 +130,18 @@ func (s *Service) observationScope(ctx context.Context, actor Actor, sandbox boo
 }
 
 // naturalKey is what makes two observations the same one: a quake's id; a
-// storm's id and the time of the fix; a station and its day.
+// storm's id and the time of the fix; a station and its day. Ids of different
+// kinds never meet.
 func naturalKey(in *wire.ObservationInput) string {
+	key := string(in.Kind) + ":"
 	switch in.Kind {
 	case hazard.StormFix:
-		return in.SourceEventID + "@" + in.OccurredAt.UTC().Format(time.RFC3339Nano)
+		return key + in.SourceEventID + "@" + in.OccurredAt.UTC().Format(time.RFC3339Nano)
 	case hazard.StationDay:
-		return in.Station + "/" + in.OccurredAt.UTC().Format(time.DateOnly)
+		return key + in.Station + "/" + in.OccurredAt.UTC().Format(time.DateOnly)
 	case hazard.Earthquake:
 	}
-	return in.SourceEventID
+	return key + in.SourceEventID
 }
 
 func (u *unit) newObservation(scope string, in wire.ObservationInput) (*observationRow, error) {

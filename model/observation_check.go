@@ -49,10 +49,6 @@ var (
 	sourceName  = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,62}$`)
 )
 
-// clockSkew is how far ahead of us a source's clock may run before its
-// observation is one of the future.
-const clockSkew = time.Minute
-
 // checkObservation returns everything that is wrong with an observation, with
 // pointers into it.
 func checkObservation(actor Actor, in *wire.ObservationInput, now time.Time) []FieldError {
@@ -65,7 +61,8 @@ func checkObservation(actor Actor, in *wire.ObservationInput, now time.Time) []F
 	c.that(slices.Contains(hazard.Kinds(), in.Kind), "/kind", "enum", "Use earthquake, storm_fix or station_day.")
 	c.that(in.Stage == trigger.Preliminary || in.Stage == trigger.Final, "/stage", "enum", "Use preliminary or final.")
 	c.that(!in.OccurredAt.IsZero() && in.OccurredAt.Year() >= 1800, "/occurred_at", "value", "Use an RFC 3339 time with its zone, such as 2018-02-06T15:50:42Z.")
-	c.that(!in.OccurredAt.After(now.Add(clockSkew)), "/occurred_at", "future", "It lies in the future; only what has happened can be observed.")
+	// No second of grace: cover bought between the report and the event would pay.
+	c.that(!in.OccurredAt.After(now), "/occurred_at", "future", "It lies in the future; only what has happened can be observed.")
 	c.that(in.Revision == nil || *in.Revision >= 0, "/revision", "minimum", "Use a whole number from 0.")
 	c.that(len(in.Aliases) <= 20 && !slices.ContainsFunc(in.Aliases, func(a string) bool { return !named(a) }), "/aliases", "length", "Use at most 20 ids of 1 to 128 characters.")
 	c.place(in)

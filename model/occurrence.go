@@ -40,10 +40,11 @@ type occurrenceRow struct {
 type aliasRow struct {
 	bun.BaseModel `bun:"table:occurrence_aliases"`
 
-	Scope        string    `bun:",pk"`
-	Source       string    `bun:",pk"`
-	Alias        string    `bun:",pk"`
-	OccurrenceID uuid.UUID `bun:"type:uuid"`
+	Scope        string      `bun:",pk"`
+	Source       string      `bun:",pk"`
+	Kind         hazard.Kind `bun:",pk"`
+	Alias        string      `bun:",pk"`
+	OccurrenceID uuid.UUID   `bun:"type:uuid"`
 }
 
 // brief names an occurrence inside a claim.
@@ -57,11 +58,26 @@ type leading struct {
 	*recording
 
 	source  string
-	known   map[string]uuid.UUID // every name of the batch that leads somewhere
+	known   map[called]uuid.UUID // every name of the batch that leads somewhere
 	created []occurrenceRow
 	named   []aliasRow
 	merged  []merger
 	touched map[uuid.UUID]bool
+}
+
+// called is a name a source uses for an event. Names of different kinds never
+// meet: a storm may bear a quake's number.
+type called struct {
+	kind hazard.Kind
+	name string
+}
+
+func (r *observationRow) called() []called {
+	names := []called{{r.Kind, r.SourceEventID}}
+	for _, alias := range r.Body.Aliases {
+		names = append(names, called{r.Kind, alias})
+	}
+	return names
 }
 
 // merger is occurrences that turned out to be another one.
@@ -92,7 +108,7 @@ func (r *recording) lead(ctx context.Context, source string) ([]uuid.UUID, error
 }
 
 func (l *leading) follow(row *observationRow) {
-	names := append([]string{row.SourceEventID}, row.Body.Aliases...)
+	names := row.called()
 	id, found := agreed(names, l.known)
 	switch {
 	case len(found) == 0:
@@ -104,7 +120,7 @@ func (l *leading) follow(row *observationRow) {
 	for _, name := range names {
 		if _, ok := l.known[name]; !ok {
 			l.known[name] = id
-			l.named = append(l.named, aliasRow{Scope: l.scope, Source: l.source, Alias: name, OccurrenceID: id})
+			l.named = append(l.named, aliasRow{Scope: l.scope, Source: l.source, Kind: name.kind, Alias: name.name, OccurrenceID: id})
 		}
 	}
 	l.touched[id] = true
@@ -140,7 +156,7 @@ func (l *leading) merge(into uuid.UUID, losers []uuid.UUID) {
 
 // agreed is the oldest occurrence that any of the names leads to, and all of
 // them.
-func agreed(names []string, known map[string]uuid.UUID) (uuid.UUID, []uuid.UUID) {
+func agreed(names []called, known map[called]uuid.UUID) (uuid.UUID, []uuid.UUID) {
 	var found []uuid.UUID
 	for _, name := range names {
 		if id, ok := known[name]; ok && !slices.Contains(found, id) {
@@ -153,14 +169,14 @@ func agreed(names []string, known map[string]uuid.UUID) (uuid.UUID, []uuid.UUID)
 	return slices.MinFunc(found, func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) }), found
 }
 
-func (r *recording) aliases(ctx context.Context, source string) (map[string]uuid.UUID, error) {
+func (r *recording) aliases(ctx context.Context, source string) (map[called]uuid.UUID, error) {
 	var names []string
 	for _, row := range r.changed {
 		if row.Kind != hazard.StationDay {
 			names = append(append(names, row.SourceEventID), row.Body.Aliases...)
 		}
 	}
-	known := make(map[string]uuid.UUID, len(names))
+	known := make(map[called]uuid.UUID, len(names))
 	if len(names) == 0 {
 		return known, nil
 	}
@@ -171,7 +187,7 @@ func (r *recording) aliases(ctx context.Context, source string) (map[string]uuid
 		return nil, fmt.Errorf("read aliases: %w", err)
 	}
 	for _, row := range rows {
-		known[row.Alias] = row.OccurrenceID
+		known[called{row.Kind, row.Alias}] = row.OccurrenceID
 	}
 	return known, nil
 }
@@ -211,7 +227,9 @@ func (r *observationRow) occurrence(id uuid.UUID) occurrenceRow {
 }
 
 // refresh derives what an occurrence says of itself from its observations. A
-// storm is final when every fix is.
+// storm is final when every fix is. The source version is the source's revision,
+// where it tells one, and a number that grows with everything it says: a source
+// may change a value and forget to count.
 func (r *recording) refresh(ctx context.Context, ids []uuid.UUID) error {
 	if len(ids) == 0 {
 		return nil
@@ -220,7 +238,7 @@ func (r *recording) refresh(ctx context.Context, ids []uuid.UUID) error {
 			stage = case when f.final then 'final' else 'preliminary' end,
 			source_version = f.version, version = oc.version + 1, updated_at = ?
 		from (select occurrence_id, min(occurred_at) as first, max(occurred_at) as last, bool_and(stage = 'final') as final,
-				coalesce(max(revision), sum(version))::text as version
+				coalesce(max(revision) || '.', '') || sum(version) as version
 			from observations where occurrence_id in (?) group by occurrence_id) f
 		where oc.id = f.occurrence_id`, r.now, bun.List(ids)).Exec(ctx)
 	if err != nil {

@@ -150,6 +150,7 @@ func TestAnotherSourcesReportOfTheSameQuakeWaitsForAHuman(t *testing.T) {
 	b := modeltest.New(t)
 	policy := b.Cover("quake-circle", nil)
 	at := b.Now()
+	b.After(3 * time.Second)
 	b.Observe(modeltest.Quake("us1", at, epicentre, "6.4"))
 	b.Work()
 	second := modeltest.Quake("emsc1", at.Add(3*time.Second), epicentre, "6.5")

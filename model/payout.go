@@ -21,6 +21,7 @@ type payoutRow struct {
 	ClaimID           uuid.UUID `bun:"type:uuid"`
 	PolicyID          uuid.UUID `bun:"type:uuid"`
 	Status            PayoutStatus
+	Part              int // of what the claim owes, from 1
 	Amount            int64
 	Currency          string
 	PayoutMethodID    *uuid.UUID `bun:"type:uuid"`
@@ -78,12 +79,16 @@ func (s *Service) ListPayouts(ctx context.Context, actor Actor, claim string, in
 // startPayout tells that a payout exists and either asks for its release or
 // says what blocks it. The row is written by the caller.
 func (u *unit) startPayout(p *policyRow, claim *claimRow, row *payoutRow, methods []*payoutMethodRow) error {
-	err := u.sayPayout(claim, row, EventPayoutCreated, fmt.Sprintf("A payout of %s was made for the claim.", row.money()))
+	method := chosen(methods, claim.ID)
+	reason, err := u.obstacle(p, row, method)
 	if err != nil {
 		return err
 	}
-	method := chosen(methods, claim.ID)
-	reason, err := u.obstacle(p, row, method)
+	if reason == "" {
+		row.PayoutMethodID, row.NextAttemptAt = &method.ID, &u.now
+		u.enqueue(ReleasePayout{Partner: row.Partner, ID: nounPayout.id(row.ID)})
+	}
+	err = u.sayPayout(claim, row, EventPayoutCreated, fmt.Sprintf("A payout of %s was made for the claim.", row.money()))
 	if err != nil {
 		return err
 	}
@@ -95,8 +100,6 @@ func (u *unit) startPayout(p *policyRow, claim *claimRow, row *payoutRow, method
 		}
 		return u.sayPayout(claim, row, event, blockedSentence(reason))
 	}
-	row.PayoutMethodID, row.NextAttemptAt = &method.ID, &u.now
-	u.enqueue(ReleasePayout{Partner: row.Partner, ID: nounPayout.id(row.ID)})
 	return nil
 }
 

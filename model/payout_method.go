@@ -40,8 +40,8 @@ type payoutMethodRow struct {
 
 // PayoutMethodRequest records an account for one claim or for a whole policy.
 type PayoutMethodRequest struct {
-	ClaimID          string
-	PolicyID         string
+	ClaimID          *string
+	PolicyID         *string
 	Number           account.Number
 	Beneficiary      account.Beneficiary
 	Currency         string
@@ -51,7 +51,7 @@ type PayoutMethodRequest struct {
 
 func (in *PayoutMethodRequest) check() []FieldError {
 	c := fieldCheck{checkReferences(in.PartnerReference, in.Metadata)}
-	c.that((in.ClaimID == "") != (in.PolicyID == ""), "/claim_id", "one_of", "Name exactly one of claim_id and policy_id.")
+	c.that((in.ClaimID == nil) != (in.PolicyID == nil), "/claim_id", "one_of", "Name exactly one of claim_id and policy_id.")
 	c.that(money.Known(in.Currency), "/currency", "value", "Use an ISO 4217 code in capitals, such as USD.")
 	for _, problem := range in.Number.Validate() {
 		c.that(false, problem.Pointer, problem.Code, problem.Detail)
@@ -104,8 +104,8 @@ func (u *unit) payee(ctx context.Context, in PayoutMethodRequest) (*policyRow, *
 	var claim *claimRow
 	var policyID uuid.UUID
 	var err error
-	if in.ClaimID != "" {
-		id, err := nounClaim.parse(in.ClaimID)
+	if in.ClaimID != nil {
+		id, err := nounClaim.parse(*in.ClaimID)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -117,7 +117,7 @@ func (u *unit) payee(ctx context.Context, in PayoutMethodRequest) (*policyRow, *
 			return nil, nil, fmt.Errorf("read claim: %w", err)
 		}
 		policyID = claim.PolicyID
-	} else if policyID, err = nounPolicy.parse(in.PolicyID); err != nil {
+	} else if policyID, err = nounPolicy.parse(*in.PolicyID); err != nil {
 		return nil, nil, err
 	}
 	p := new(policyRow)

@@ -3,7 +3,9 @@ package model
 import (
 	"context"
 	"fmt"
+	"net/mail"
 	"time"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
@@ -40,7 +42,10 @@ type policyRow struct {
 	Kind            string
 	Footprint       *string `bun:"type:box"`
 	Station         *string
-	Waits           bool `bun:",scanonly"` // a claim of it waits for the occurrence that is being matched
+	// Of the occurrence that is being matched: whether a claim waits for it, and
+	// what was determined; nil without a claim.
+	Waits bool   `bun:",scanonly"`
+	Owed  *int64 `bun:",scanonly"`
 }
 
 // BindRequest turns a quote into a policy.
@@ -57,7 +62,7 @@ func (s *Service) BindPolicy(ctx context.Context, actor Actor, in BindRequest) (
 	if err := s.authorize(ctx, actor, ScopePoliciesWrite); err != nil {
 		return nil, err
 	}
-	fields := append(checkReferences(in.PartnerReference, in.Metadata), checkPerson(in.Policyholder)...)
+	fields := append(checkReferences(in.PartnerReference, in.Metadata), checkPerson(in.Policyholder, "/policyholder")...)
 	if len(fields) > 0 {
 		return nil, Invalid(fields...)
 	}
@@ -248,21 +253,19 @@ func (r *quoteRow) holder() *wire.Person {
 	return named.Policyholder
 }
 
-func checkPerson(p *wire.Person) []FieldError {
+// checkPerson is the one rule of who a policyholder may be, at the quote and at
+// the bind.
+func checkPerson(p *wire.Person, at string) []FieldError {
 	if p == nil {
 		return nil
 	}
-	var fields []FieldError
-	for _, member := range []struct {
-		name string
-		text *string
-	}{{"name", p.Name}, {"email", p.Email}} {
-		if member.text != nil && (*member.text == "" || len(*member.text) > 320) {
-			fields = append(fields, wrong(pointer("policyholder", member.name), "length", "Use 1 to 320 bytes, or leave it out."))
-		}
+	c := fieldCheck{}
+	c.that(p.Name != nil, at+"/name", "required", "Name the policyholder.")
+	c.that(p.Name == nil || *p.Name != "" && utf8.RuneCountInString(*p.Name) <= 200, at+"/name", "length", "Use 1 to 200 characters.")
+	if p.Email != nil {
+		address, err := mail.ParseAddress(*p.Email)
+		c.that(err == nil && address.Address == *p.Email && len(*p.Email) <= 254, at+"/email", "format", "Use an address such as owner@example.com.")
 	}
-	if p.Country != nil && !account.IsCountry(*p.Country) {
-		fields = append(fields, wrong("/policyholder/country", "value", "Use an ISO 3166-1 alpha-2 code in capitals, such as TW."))
-	}
-	return fields
+	c.that(p.Country == nil || account.IsCountry(*p.Country), at+"/country", "value", "Use an ISO 3166-1 alpha-2 code in capitals, such as TW.")
+	return c.fields
 }

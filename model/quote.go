@@ -73,6 +73,9 @@ func (s *Service) CreateQuote(ctx context.Context, actor Actor, in QuoteRequest)
 	if err != nil {
 		return nil, explainPrice(err)
 	}
+	if fields := checkPerson(holderOf(priced.Policyholder), "/context/policyholder"); len(fields) > 0 {
+		return nil, Invalid(fields...)
+	}
 	var quote *wire.Quote
 	err = s.change(ctx, actor, func(ctx context.Context, u *unit) error {
 		row, err := u.insertQuote(ctx, p, priced, in)
@@ -133,6 +136,13 @@ func (r *quoteRow) public() *wire.Quote {
 		Price: r.Price, Basis: r.Basis, History: r.History,
 		ExpiresAt: r.ExpiresAt, PolicyID: nounPolicy.optional(r.PolicyID),
 	}
+}
+
+func holderOf(p *product.Policyholder) *wire.Person {
+	if p == nil {
+		return nil
+	}
+	return &wire.Person{Name: &p.Name, Email: textOrNil(p.Email), Country: textOrNil(p.Country)}
 }
 
 // ownContext refuses a context that names another partner. A missing or wrong

@@ -98,8 +98,7 @@ func TestAmountsAboveTheAutomaticOneWaitForApproval(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	policy := b.Cover("quake-circle", modeltest.Context{"limit": map[string]any{"amount": 100_000_000, "currency": "USD"}})
-	method := modeltest.IBAN("")
-	method.PolicyID = policy.ID
+	method := modeltest.PolicyIBAN(policy.ID)
 	b.Record(method)
 	b.Work()
 	b.Observe(modeltest.Quake("us1", b.Now(), epicentre, "6.4"))

@@ -1,8 +1,10 @@
 package model
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -64,8 +66,10 @@ func (s *Service) evaluateGauge(ctx context.Context, g gauge) error {
 	if err != nil {
 		return explain(err)
 	}
-	for key, ids := range findWindows(g, policies, days, taken) {
-		for slice := range slices.Chunk(ids, sliceSize) {
+	found := findWindows(g, policies, days, taken)
+	inOrder := func(a, b windowKey) int { return cmp.Or(a.last.Compare(b.last), cmp.Compare(a.days, b.days)) }
+	for _, key := range slices.SortedFunc(maps.Keys(found), inOrder) { // what came first is paid first
+		for slice := range slices.Chunk(found[key], sliceSize) {
 			err := s.change(ctx, System(), func(ctx context.Context, u *unit) error {
 				occ, facts, err := u.window(ctx, key)
 				if err != nil || facts.Window == nil {
@@ -222,7 +226,7 @@ func (u *unit) windowOccurrence(ctx context.Context, key windowKey, facts trigge
 		Where("(oc.stage, oc.source_version) is distinct from (excluded.stage, excluded.source_version)").Exec(ctx)
 	if err == nil {
 		err = u.NewSelect().Model(row).Where("scope = ?", key.scope).Where("source = ?", key.source).
-			Where("source_event_id = ?", key.eventID()).Scan(ctx)
+			Where("kind = ?", hazard.StationDay).Where("source_event_id = ?", key.eventID()).Scan(ctx)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("note window: %w", err)

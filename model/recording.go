@@ -3,6 +3,8 @@ package model
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
@@ -42,8 +44,8 @@ func (r *recording) keep(ctx context.Context, in []wire.ObservationInput) error 
 			bySource[row.Source] = append(bySource[row.Source], i)
 		}
 	}
-	for source, indexes := range bySource {
-		if err := r.keepSource(ctx, source, rows, indexes); err != nil {
+	for _, source := range slices.Sorted(maps.Keys(bySource)) { // one lock order for every batch
+		if err := r.keepSource(ctx, source, rows, bySource[source]); err != nil {
 			return err
 		}
 	}

@@ -61,8 +61,7 @@ func TestAMethodOfThePolicyPaysItsClaimsAtOnce(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	policy := b.Cover("quake-circle", nil)
-	method := modeltest.IBAN("")
-	method.PolicyID = policy.ID
+	method := modeltest.PolicyIBAN(policy.ID)
 	recorded := b.Record(method)
 	require.Equal(t, policy.ID, *recorded.PolicyID)
 	require.Nil(t, recorded.ClaimID)

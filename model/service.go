@@ -106,6 +106,15 @@ func (s *Service) ShiftClock(ctx context.Context, shift time.Duration) error {
 	return err
 }
 
+// Rehearses tells whether the database is one for rehearsals: marked by the
+// development stack, its clock possibly shifted. Nobody's real money may depend
+// on it.
+func (s *Service) Rehearses(ctx context.Context) (bool, error) {
+	var marked bool
+	err := s.db.NewRaw("select rehearsal or shift <> interval '0' from clock").Scan(ctx, &marked)
+	return marked, explain(err)
+}
+
 // authorize is the first line of every operation: the scope, and a partner that
 // is registered and enabled.
 func (s *Service) authorize(ctx context.Context, actor Actor, scope Scope) error {

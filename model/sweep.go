@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
+
+	"parapet/model/hazard"
 )
 
 // sweepSize is how many rows one transaction of a sweep moves.
@@ -21,6 +23,7 @@ func (s *Service) Sweep(ctx context.Context) error {
 		s.drain(ctx, (*unit).expirePolicies),
 		s.drain(ctx, (*unit).archivePolicies),
 		s.drain(ctx, (*unit).revivePayouts),
+		s.drain(ctx, (*unit).reviewClaims),
 	)
 }
 
@@ -125,4 +128,58 @@ func (u *unit) revivePayouts(ctx context.Context) (int, error) {
 		u.enqueue(ReleasePayout{Partner: row.Partner, ID: nounPayout.id(row.ID)})
 	}
 	return len(rows), nil
+}
+
+// reviewClaims judges claims again whose source did not settle what they wait
+// for by the time that was named, and names the next time.
+func (u *unit) reviewClaims(ctx context.Context) (int, error) {
+	var rows []*claimRow
+	err := due(u.NewSelect().Model(&rows).Where("c.status = ?", ClaimDeferred).Where("c.next_review_at <= ?", u.now).Where("c.occurrence_id is not null")).Scan(ctx)
+	if err != nil || len(rows) == 0 {
+		return 0, err
+	}
+	var ids []uuid.UUID
+	for _, row := range rows {
+		ids = append(ids, *row.OccurrenceID)
+		if err := u.postpone(ctx, row); err != nil {
+			return 0, err
+		}
+	}
+	var happened []occurrenceRow
+	if err := u.NewSelect().Model(&happened).Where("id in (?)", bun.List(ids)).Scan(ctx); err != nil {
+		return 0, fmt.Errorf("read occurrences to review: %w", err)
+	}
+	for _, row := range happened {
+		id := row.ID
+		if row.MergedInto != nil {
+			id = *row.MergedInto
+		}
+		if station, _, ok := stationDay(row.SourceEventID); ok && row.Kind == hazard.StationDay {
+			u.enqueue(EvaluateStations{Scope: row.Scope, Source: row.Source, Stations: []string{station}})
+			continue
+		}
+		u.enqueue(EvaluateOccurrences{Occurrences: []string{nounOccurrence.id(id)}})
+	}
+	return len(rows), nil
+}
+
+func (u *unit) postpone(ctx context.Context, row *claimRow) error {
+	u.since(&row.header)
+	row.NextReviewAt = new(u.now.Add(reviewAfter))
+	parts, err := partsOf(ctx, u, []claimRow{*row})
+	if err != nil {
+		return err
+	}
+	if err := u.save(ctx, row, "next_review_at"); err != nil {
+		return err
+	}
+	event, err := u.record(EventClaimUpdated, &row.header, nounClaim, row.public(parts[row.ID]))
+	if err != nil {
+		return err
+	}
+	err = u.tell(row, EventClaimUpdated, &event, "The source has not settled its values; the claim is judged again and goes on waiting.", map[string]any{"next_review_at": row.NextReviewAt})
+	if err != nil {
+		return err
+	}
+	return u.told(ctx, row)
 }

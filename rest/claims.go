@@ -25,15 +25,11 @@ type sourceEventFields struct {
 }
 
 func (in *claimRequest) model() model.ClaimRequest {
-	request := model.ClaimRequest{
-		PolicyID: in.PolicyID, Origin: in.Origin, SourceEvent: (*model.SourceEvent)(in.SourceEvent), OccurredAt: in.OccurredAt,
+	return model.ClaimRequest{
+		PolicyID: in.PolicyID, Origin: in.Origin, ObservationID: in.ObservationID, SourceEvent: (*model.SourceEvent)(in.SourceEvent), OccurredAt: in.OccurredAt,
 		Description: in.Description, RequestedAmount: in.RequestedAmount,
 		PartnerReference: in.PartnerReference, Metadata: in.Metadata,
 	}
-	if in.ObservationID != nil {
-		request.ObservationID = *in.ObservationID
-	}
-	return request
 }
 
 func (d *door) openClaim(ctx context.Context, c *call, in claimRequest) (*wire.Claim, bool, error) {

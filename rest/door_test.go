@@ -107,7 +107,7 @@ func TestRefusedBeforeTheDomain(t *testing.T) {
 		code   model.Code
 		header string // "Name: value" of the answer
 	}{
-		"no token":          {request{"GET", "/v1/quotes/x", "", []string{"Authorization: "}}, 401, model.CodeTokenMissing, `Www-Authenticate: Bearer realm="parapet"` + metadata},
+		"no token":          {request{"GET", "/v1/quotes/x", "", []string{"Authorization: "}}, 401, model.CodeTokenMissing, `Www-Authenticate: Bearer error="invalid_token"` + metadata},
 		"token before body": {request{"POST", "/v1/quotes", "{", []string{"Authorization: Bearer other"}}, 401, model.CodeTokenInvalid, `Www-Authenticate: Bearer error="invalid_token"` + metadata},
 		"expired":           {request{"GET", "/v1/quotes/x", "", []string{"Authorization: Bearer expired"}}, 401, model.CodeTokenExpired, `Www-Authenticate: Bearer error="invalid_token"` + metadata},
 		"scope":             {request{"POST", "/v1/quotes", quote, []string{"Authorization: Bearer nobody"}}, 403, model.CodeInsufficientScope, `Www-Authenticate: Bearer error="insufficient_scope", scope="quotes:write"` + metadata},

@@ -21,19 +21,13 @@ type payoutMethodRequest struct {
 }
 
 func (in *payoutMethodRequest) model() model.PayoutMethodRequest {
-	request := model.PayoutMethodRequest{
+	return model.PayoutMethodRequest{
+		ClaimID: in.ClaimID, PolicyID: in.PolicyID,
 		Number:           account.Number{Type: in.Type, IBAN: in.IBAN, USBankAccount: in.USBankAccount, MobileMoney: in.MobileMoney},
 		Beneficiary:      account.Beneficiary(in.Beneficiary),
 		Currency:         in.Currency,
 		PartnerReference: in.PartnerReference, Metadata: in.Metadata,
 	}
-	if in.ClaimID != nil {
-		request.ClaimID = *in.ClaimID
-	}
-	if in.PolicyID != nil {
-		request.PolicyID = *in.PolicyID
-	}
-	return request
 }
 
 func (d *door) recordPayoutMethod(ctx context.Context, c *call, in payoutMethodRequest) (*wire.PayoutMethod, error) {

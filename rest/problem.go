@@ -135,10 +135,8 @@ func (c *call) problem(e *model.Error) problem {
 func (c *call) challenge(e *model.Error, metadata string) {
 	var says string
 	switch e.Code { //nolint:exhaustive // the codes that are about the token
-	case model.CodeTokenMissing:
-		says = `realm="parapet"`
-	case model.CodeTokenInvalid, model.CodeTokenExpired:
-		says = `error="invalid_token"`
+	case model.CodeTokenMissing, model.CodeTokenInvalid, model.CodeTokenExpired:
+		says = `error="invalid_token"` // the contract's word for all three
 	case model.CodeInsufficientScope:
 		says = `error="insufficient_scope"`
 		if scope, ok := e.Extra["scope"].(string); ok {

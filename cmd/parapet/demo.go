@@ -41,7 +41,7 @@ func demo(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	s, err := startStack(ctx, devOptions{listen: "127.0.0.1:0", dataDir: dir, clockOffset: "0s", quiet: true})
+	s, err := startStack(ctx, devOptions{listen: "127.0.0.1:0", dataDir: dir, quiet: true})
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"text/tabwriter"
@@ -21,7 +22,7 @@ type devOptions struct {
 	// rateLimit is on or off. Limits come with the hardened REST surface; the
 	// switch is here so that programs can rely on it.
 	rateLimit   string
-	clockOffset string
+	clockOffset time.Duration
 	quiet       bool // no log to standard error
 }
 
@@ -34,7 +35,10 @@ func dev(ctx context.Context, args []string, out io.Writer) error {
 	set.BoolVar(&o.fresh, "fresh", false, "discard what an earlier run left in the folder")
 	set.BoolVar(&o.json, "json", false, "print one JSON line when ready, for programs")
 	set.StringVar(&o.rateLimit, "rate-limit", "on", "on or off")
-	set.StringVar(&o.clockOffset, "clock-offset", "0s", "move business time against the clock: 240h, -30m, or ISO 8601 such as P10D")
+	set.Func("clock-offset", "move business time against the clock: 240h, -30m, or ISO 8601 such as P10D", func(text string) (err error) {
+		o.clockOffset, err = parseOffset(text)
+		return err
+	})
 	if err := parseOnly(set, args); err != nil {
 		return err
 	}
@@ -64,7 +68,7 @@ func parseOffset(text string) (time.Duration, error) {
 	epoch := time.Unix(0, 0).UTC()
 	moved, err := trigger.AddDuration(epoch, iso)
 	if err != nil {
-		return 0, fmt.Errorf("--clock-offset=%s: use a duration such as 240h, -30m or P10D", text)
+		return 0, errors.New("use a duration such as 240h, -30m or P10D")
 	}
 	return sign * moved.Sub(epoch), nil
 }

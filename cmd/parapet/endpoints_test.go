@@ -102,7 +102,7 @@ func newWorld(t *testing.T) *world {
 	dir, err := os.MkdirTemp("", "parapet-test-")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
-	s, err := startStack(t.Context(), devOptions{listen: "127.0.0.1:0", dataDir: dir, clockOffset: "0s", quiet: true})
+	s, err := startStack(t.Context(), devOptions{listen: "127.0.0.1:0", dataDir: dir, quiet: true})
 	require.NoError(t, err)
 	t.Cleanup(s.stop)
 	w := &world{stack: s}

@@ -64,6 +64,9 @@ func observe(ctx context.Context, args []string, out io.Writer) error {
 		seen, err = jobs.Observe(ctx, service, source, file)
 	}
 	report(out, seen)
+	if err == nil && len(seen.Problems) > 0 {
+		err = fmt.Errorf("%d rows were left out; the others are recorded", len(seen.Problems))
+	}
 	return err
 }
 

@@ -42,6 +42,14 @@ func serve(ctx context.Context, args []string, _ io.Writer) error {
 	if err := migrations.Check(ctx, a.db.Pool); err != nil {
 		return err
 	}
+	rehearses, err := a.service.Rehearses(ctx)
+	if err != nil {
+		return err
+	}
+	if rehearses && !s.Rehearsal {
+		return errors.New("this database belongs to the development stack: its clock may be shifted and its history replayed; " +
+			"serve another one, or ask for rehearsals by name with PARAPET_REHEARSAL=true")
+	}
 	if err := a.service.PublishShipped(ctx); err != nil {
 		return err
 	}

@@ -160,6 +160,9 @@ func (s *stack) startApp(ctx, running context.Context) error {
 	if s.app, err = newApp(ctx, s.settings, s.secrets.keys(), log); err != nil {
 		return err
 	}
+	if err := s.adopt(ctx); err != nil {
+		return err
+	}
 	if _, err := migrations.Apply(ctx, s.app.db.Pool); err != nil {
 		return err
 	}
@@ -184,6 +187,26 @@ func (s *stack) startApp(ctx, running context.Context) error {
 	return nil
 }
 
+// adopt refuses a database that is somebody's: it must be empty or one that an
+// earlier run marked. The simulator would mark real payouts as paid.
+func (s *stack) adopt(ctx context.Context) error {
+	if err := migrations.Check(ctx, s.app.db.Pool); err != nil {
+		var tables int
+		err := s.app.db.Pool.QueryRow(ctx, "select count(*) from information_schema.tables where table_schema = 'public'").Scan(&tables)
+		if err != nil || tables == 0 {
+			return err
+		}
+	}
+	rehearses, err := s.app.service.Rehearses(ctx)
+	if err != nil {
+		return fmt.Errorf("the database is neither empty nor Parapet's: %w", err)
+	}
+	if !rehearses {
+		return errors.New("this database is not the development stack's: name an empty one, or leave DATABASE_URL out")
+	}
+	return nil
+}
+
 // seed registers the demo partners, publishes the products and sets the clock.
 func (s *stack) seed(ctx context.Context) error {
 	for name, title := range map[string]string{"acme": "Acme Insurance", "globex": "Globex Bank"} {
@@ -191,11 +214,7 @@ func (s *stack) seed(ctx context.Context) error {
 			return err
 		}
 	}
-	shift, err := parseOffset(s.options.clockOffset)
-	if err != nil {
-		return err
-	}
-	return errors.Join(s.app.service.PublishShipped(ctx), s.app.service.ShiftClock(ctx, shift))
+	return errors.Join(s.app.service.PublishShipped(ctx), s.app.service.ShiftClock(ctx, s.options.clockOffset))
 }
 
 // clients are the seeded OAuth clients: two partners, an operator and a source.

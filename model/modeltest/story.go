@@ -143,9 +143,14 @@ func (b *Bundle) Told(claim string) []string {
 }
 
 // IBAN is the request to pay a claim to a German account in dollars.
-func IBAN(claim string) model.PayoutMethodRequest {
+func IBAN(claim string) model.PayoutMethodRequest { return german(&claim, nil) }
+
+// PolicyIBAN is the same for all claims of a policy.
+func PolicyIBAN(policy string) model.PayoutMethodRequest { return german(nil, &policy) }
+
+func german(claim, policy *string) model.PayoutMethodRequest {
 	return model.PayoutMethodRequest{
-		ClaimID: claim, Currency: "USD", Beneficiary: account.Beneficiary{Name: "Lin Mei-hua", Country: "TW"},
+		ClaimID: claim, PolicyID: policy, Currency: "USD", Beneficiary: account.Beneficiary{Name: "Lin Mei-hua", Country: "TW"},
 		Number: account.Number{Type: account.TypeIBAN, IBAN: &account.IBAN{IBAN: "DE89370400440532013000"}},
 	}
 }

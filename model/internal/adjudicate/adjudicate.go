@@ -30,7 +30,9 @@ type Facts struct {
 	Owed      int64  // by the terms, minor units
 	Remaining int64  // of the policy's limit, minor units
 	Settled   bool   // the measurement's stage is the one the product decides on
-	Duplicate bool   // another source's report of the same event is claimed already
+	Growing   bool   // a storm that has not passed: what is not met may be yet
+	Same      bool   // another claim holds the very same occurrence
+	Duplicate bool   // another source's report of what may be the same event is claimed already
 }
 
 // Decision is the outcome with its public reasons and what is reserved.
@@ -40,12 +42,15 @@ type Decision struct {
 	Amount  int64 // minor units, at most what remains of the limit
 }
 
-// Decide applies the rules in order: what is not settled waits, what is not met
-// is declined, what may be a second report of one event waits for a human, and
-// the rest is owed up to what remains of the limit.
+// Decide applies the rules in order: an occurrence is claimed once; what is not
+// settled waits; what is not met is declined, once it can no longer be met; what
+// may be a second report of one event waits for a human; and the rest is owed up
+// to what remains of the limit.
 func Decide(f Facts) Decision {
 	switch {
-	case !f.Settled:
+	case f.Same:
+		return Decision{Outcome: Decline, Reasons: []string{ReasonDuplicateEvent}}
+	case !f.Settled, !f.Met && f.Growing:
 		return Decision{Outcome: Defer, Reasons: []string{ReasonSourceProvisional}}
 	case !f.Met:
 		return Decision{Outcome: Decline, Reasons: []string{f.Reason}}
