@@ -1,0 +1,64 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"parapet/internal/devissuer"
+	"parapet/migrations"
+	"parapet/model"
+)
+
+// adopt refuses a database that is somebody's: it must be empty or one that an
+// earlier run marked. The simulator would mark real payouts as paid.
+func (s *stack) adopt(ctx context.Context) error {
+	if err := migrations.Check(ctx, s.app.db.Pool); err != nil {
+		var tables int
+		err := s.app.db.Pool.QueryRow(ctx, "select count(*) from information_schema.tables where table_schema = 'public'").Scan(&tables)
+		if err != nil || tables == 0 {
+			return err
+		}
+	}
+	rehearses, err := s.app.service.Rehearses(ctx)
+	if err != nil {
+		return fmt.Errorf("the database is neither empty nor Parapet's: %w", err)
+	}
+	if !rehearses {
+		return errors.New("this database is not the development stack's: name an empty one, or leave DATABASE_URL out")
+	}
+	return nil
+}
+
+// seed registers the demo partners, publishes the products and sets the clock.
+func (s *stack) seed(ctx context.Context) error {
+	for name, title := range map[string]string{"acme": "Acme Insurance", "globex": "Globex Bank"} {
+		if err := s.app.service.RegisterPartner(ctx, model.System(), name, title); err != nil {
+			return err
+		}
+	}
+	return errors.Join(s.app.service.PublishShipped(ctx), s.app.service.ShiftClock(ctx, s.options.clockOffset))
+}
+
+// clients are the seeded OAuth clients: two partners, an operator and a source.
+func (s *stack) clients() []devissuer.Client {
+	partner := make([]string, 0, len(model.PartnerScopes()))
+	for _, scope := range model.PartnerScopes() {
+		partner = append(partner, string(scope))
+	}
+	return []devissuer.Client{
+		{ID: "acme", Secret: s.secrets.Clients["acme"], Scopes: partner, Partner: "acme"},
+		{ID: "globex", Secret: s.secrets.Clients["globex"], Scopes: partner, Partner: "globex"},
+		{ID: "operator", Secret: s.secrets.Clients["operator"], Scopes: []string{string(model.ScopeOperator)}},
+		{ID: "source", Secret: s.secrets.Clients["source"], Scopes: []string{string(model.ScopeObservationsWrite)}},
+	}
+}
+
+// users may sign in through the browser; in development a name is enough.
+func (s *stack) users() []devissuer.User {
+	var users []devissuer.User
+	for _, c := range s.clients() {
+		users = append(users, devissuer.User{Name: c.ID, Scopes: c.Scopes, Partner: c.Partner})
+	}
+	return users
+}

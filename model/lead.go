@@ -1,0 +1,209 @@
+package model
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"parapet/model/hazard"
+	"parapet/model/trigger"
+)
+
+// leading gives observations their occurrences. It thinks in memory and writes
+// at the end, because two reports of one batch may turn out to be one event.
+type leading struct {
+	*recording
+
+	source  string
+	known   map[called]uuid.UUID // every name of the batch that leads somewhere
+	created []occurrenceRow
+	named   []aliasRow
+	merged  []merger
+	touched map[uuid.UUID]bool
+}
+
+// called is a name a source uses for an event. Names of different kinds never
+// meet: a storm may bear a quake's number.
+type called struct {
+	kind hazard.Kind
+	name string
+}
+
+func (r *observationRow) called() []called {
+	names := []called{{r.Kind, r.SourceEventID}}
+	for _, alias := range r.Body.Aliases {
+		names = append(names, called{r.Kind, alias})
+	}
+	return names
+}
+
+// merger is occurrences that turned out to be another one.
+type merger struct {
+	into   uuid.UUID
+	losers []uuid.UUID
+}
+
+// lead gives every changed quake and fix its occurrence and returns the
+// occurrences concerned. All names a source ever used for an event lead to one
+// occurrence; when two turn out to be one, the older one takes the other's
+// observations and names.
+func (r *recording) lead(ctx context.Context, source string) ([]uuid.UUID, error) {
+	known, err := r.aliases(ctx, source)
+	if err != nil {
+		return nil, err
+	}
+	l := leading{recording: r, source: source, known: known, touched: make(map[uuid.UUID]bool)}
+	for _, row := range r.changed {
+		if row.Kind != hazard.StationDay {
+			l.follow(row)
+		}
+	}
+	if err := l.write(ctx); err != nil {
+		return nil, err
+	}
+	return slices.SortedFunc(maps.Keys(l.touched), func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) }), nil
+}
+
+func (l *leading) follow(row *observationRow) {
+	names := row.called()
+	id, found := agreed(names, l.known)
+	switch {
+	case len(found) == 0:
+		id = newID()
+		l.created = append(l.created, row.occurrence(id))
+	case len(found) > 1:
+		l.merge(id, slices.DeleteFunc(found, func(other uuid.UUID) bool { return other == id }))
+	}
+	for _, name := range names {
+		if _, ok := l.known[name]; !ok {
+			l.known[name] = id
+			l.named = append(l.named, aliasRow{Scope: l.scope, Source: l.source, Kind: name.kind, Alias: name.name, OccurrenceID: id})
+		}
+	}
+	l.touched[id] = true
+	row.OccurrenceID = &id
+}
+
+// merge points everything that leads to the losers to the winner.
+func (l *leading) merge(into uuid.UUID, losers []uuid.UUID) {
+	lost := func(id uuid.UUID) bool { return slices.Contains(losers, id) }
+	for name, id := range l.known {
+		if lost(id) {
+			l.known[name] = into
+		}
+	}
+	for i := range l.named {
+		if lost(l.named[i].OccurrenceID) {
+			l.named[i].OccurrenceID = into
+		}
+	}
+	for i := range l.created {
+		if c := &l.created[i]; lost(c.ID) || c.MergedInto != nil && lost(*c.MergedInto) {
+			c.MergedInto = &into
+		}
+	}
+	for _, row := range l.changed {
+		if row.OccurrenceID != nil && lost(*row.OccurrenceID) {
+			row.OccurrenceID = &into
+		}
+	}
+	maps.DeleteFunc(l.touched, func(id uuid.UUID, _ bool) bool { return lost(id) })
+	l.merged = append(l.merged, merger{into, losers})
+}
+
+// agreed is the oldest occurrence that any of the names leads to, and all of
+// them.
+func agreed(names []called, known map[called]uuid.UUID) (uuid.UUID, []uuid.UUID) {
+	var found []uuid.UUID
+	for _, name := range names {
+		if id, ok := known[name]; ok && !slices.Contains(found, id) {
+			found = append(found, id)
+		}
+	}
+	if len(found) == 0 {
+		return uuid.Nil, nil
+	}
+	return slices.MinFunc(found, func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) }), found
+}
+
+func (r *recording) aliases(ctx context.Context, source string) (map[called]uuid.UUID, error) {
+	var names []string
+	for _, row := range r.changed {
+		if row.Kind != hazard.StationDay {
+			names = append(append(names, row.SourceEventID), row.Body.Aliases...)
+		}
+	}
+	known := make(map[called]uuid.UUID, len(names))
+	if len(names) == 0 {
+		return known, nil
+	}
+	var rows []aliasRow
+	err := r.NewSelect().Model(&rows).Where("scope = ?", r.scope).Where("source = ?", source).
+		Where("alias in (?)", bun.List(names)).Scan(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read aliases: %w", err)
+	}
+	for _, row := range rows {
+		known[called{row.Kind, row.Alias}] = row.OccurrenceID
+	}
+	return known, nil
+}
+
+// write inserts what is new, then moves what was merged.
+func (l *leading) write(ctx context.Context) error {
+	if len(l.created) > 0 {
+		if _, err := l.NewInsert().Model(&l.created).Exec(ctx); err != nil {
+			return fmt.Errorf("insert occurrences: %w", err)
+		}
+	}
+	if len(l.named) > 0 {
+		if _, err := l.NewInsert().Model(&l.named).Exec(ctx); err != nil {
+			return fmt.Errorf("insert aliases: %w", err)
+		}
+	}
+	for _, m := range l.merged {
+		for _, set := range []string{
+			"update occurrences set merged_into = ?0, version = version + 1, updated_at = ?2 where id in (?1) or merged_into in (?1)",
+			"update observations set occurrence_id = ?0 where occurrence_id in (?1)",
+			"update occurrence_aliases set occurrence_id = ?0 where occurrence_id in (?1)",
+		} {
+			if _, err := l.NewRaw(set, m.into, bun.List(m.losers), l.now).Exec(ctx); err != nil {
+				return fmt.Errorf("merge occurrences: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+func (r *observationRow) occurrence(id uuid.UUID) occurrenceRow {
+	return occurrenceRow{
+		ID: id, Scope: r.Scope, Version: 0, CreatedAt: r.UpdatedAt, UpdatedAt: r.UpdatedAt,
+		Source: r.Source, SourceEventID: r.SourceEventID, Kind: r.Kind,
+		OccurredAt: r.OccurredAt, LastAt: r.OccurredAt, Stage: trigger.Stage(r.Stage),
+	}
+}
+
+// refresh derives what an occurrence says of itself from its observations. A
+// storm is final when every fix is. The source version is the source's revision,
+// where it tells one, and a number that grows with everything it says: a source
+// may change a value and forget to count.
+func (r *recording) refresh(ctx context.Context, ids []uuid.UUID) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	_, err := r.NewRaw(`update occurrences oc set occurred_at = f.first, last_at = f.last,
+			stage = case when f.final then 'final' else 'preliminary' end,
+			source_version = f.version, version = oc.version + 1, updated_at = ?
+		from (select occurrence_id, min(occurred_at) as first, max(occurred_at) as last, bool_and(stage = 'final') as final,
+				coalesce(max(revision) || '.', '') || sum(version) as version
+			from observations where occurrence_id in (?) group by occurrence_id) f
+		where oc.id = f.occurrence_id`, r.now, bun.List(ids)).Exec(ctx)
+	if err != nil {
+		return fmt.Errorf("refresh occurrences: %w", err)
+	}
+	return nil
+}
