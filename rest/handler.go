@@ -36,8 +36,12 @@ type Config struct {
 	// 9728; empty leaves them out.
 	Issuers []string
 	Log     *slog.Logger
-	// Now measures how long requests take, for the log alone; nil leaves it out.
+	// Now measures how long requests take, for the log and for limits; nil leaves
+	// both out.
 	Now func() time.Time
+	// Limiter bounds how often everybody may ask; nil means the contract's bounds,
+	// counted on this node alone. Unlimited turns it off.
+	Limiter Limiter
 	// Development mounts what a production server must not have: the sandbox.
 	Development bool
 }
@@ -52,6 +56,8 @@ type door struct {
 	bases  []string // the base addresses, the short one first
 	mux    *http.ServeMux
 	routes []route
+	// strangers bounds requests without a good token, by address; nil does not.
+	strangers Limiter
 }
 
 var familyName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,62}$`)
@@ -72,6 +78,7 @@ func New(config Config) (http.Handler, error) {
 		return nil, errors.New("the REST door needs a service and a way to authenticate")
 	}
 	d := &door{Config: config, bases: []string{version, "/" + config.Family + version}, mux: http.NewServeMux()}
+	d.limits()
 	d.routes = d.table()
 	return d, d.mount()
 }

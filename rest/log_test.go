@@ -26,6 +26,7 @@ func logged(t *testing.T, r request, change func(*rest.Config)) map[string]any {
 	at := time.Unix(0, 0)
 	door := open(t, func(c *rest.Config) {
 		c.Log = slog.New(slog.NewJSONHandler(&log, nil))
+		c.Limiter = rest.Unlimited{}
 		c.Now = func() time.Time { at = at.Add(3 * time.Millisecond); return at }
 		if change != nil {
 			change(c)

@@ -159,11 +159,7 @@ func (d *door) handle(r *route) {
 // serve answers in the contract's order: who asks, how they want to be answered,
 // what they say, and then the domain.
 func (d *door) serve(ctx context.Context, c *call) error {
-	token, err := auth.BearerFrom(c.request.Header.Values("Authorization")...)
-	if err != nil {
-		return err
-	}
-	if c.actor, err = d.Authenticate(ctx, token); err != nil {
+	if err := d.admit(ctx, c); err != nil {
 		return err
 	}
 	if err := c.acceptable(); err != nil {
@@ -172,10 +168,27 @@ func (d *door) serve(ctx context.Context, c *call) error {
 	if err := c.parameters(); err != nil {
 		return err
 	}
-	err = c.route.serve(ctx, c)
+	err := c.route.serve(ctx, c)
 	if first := (*model.Replay)(nil); errors.As(err, &first) {
 		c.replay(first)
 		return nil
+	}
+	return err
+}
+
+// admit finds out who asks, and whether not too often.
+func (d *door) admit(ctx context.Context, c *call) error {
+	token, err := auth.BearerFrom(c.request.Header.Values("Authorization")...)
+	if err == nil {
+		c.actor, err = d.Authenticate(ctx, token)
+	}
+	if err == nil {
+		return c.limited(ctx, d.Limiter, holder(c.actor))
+	}
+	if status := kinds[model.CodeOf(err)].status; d.strangers != nil && status == http.StatusUnauthorized {
+		if limited := c.limited(ctx, d.strangers, address(c.request)); limited != nil {
+			return limited
+		}
 	}
 	return err
 }

@@ -1,0 +1,142 @@
+package rest_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/model"
+	"parapet/rest"
+)
+
+// watch is a clock that a test turns.
+type watch struct {
+	sync.Mutex
+	at time.Time
+}
+
+func (w *watch) now() time.Time {
+	w.Lock()
+	defer w.Unlock()
+	return w.at
+}
+
+func (w *watch) turn(d time.Duration) {
+	w.Lock()
+	defer w.Unlock()
+	w.at = w.at.Add(d)
+}
+
+func allowed(t *testing.T, l rest.Limiter, who string, tries int) (n int) {
+	t.Helper()
+	for range tries {
+		if l.Take(t.Context(), who).Allowed {
+			n++
+		}
+	}
+	return n
+}
+
+func TestBurstThenRate(t *testing.T) {
+	t.Parallel()
+	clock := &watch{at: time.Unix(0, 0)}
+	l := rest.NewLimiter(rest.RateLimit{}, clock.now)
+	require.Equal(t, 200, allowed(t, l, "a", 300))
+	d := l.Take(t.Context(), "a")
+	require.Equal(t, rest.Decision{Limit: 200, Reset: 2 * time.Second, Window: 2 * time.Second, RetryAfter: 10 * time.Millisecond}, d)
+	require.Equal(t, 200, allowed(t, l, "b", 300), "everybody has an own bucket")
+	clock.turn(500 * time.Millisecond)
+	require.Equal(t, 50, allowed(t, l, "a", 300))
+	clock.turn(-time.Hour)
+	require.Zero(t, allowed(t, l, "a", 1), "a clock that is set back gives nothing")
+	clock.turn(2 * time.Hour)
+	require.Equal(t, 200, allowed(t, l, "a", 300))
+}
+
+func TestRateLimitHeaders(t *testing.T) {
+	t.Parallel()
+	clock := &watch{at: time.Unix(0, 0)}
+	door := open(t, func(c *rest.Config) { c.Limiter = rest.NewLimiter(rest.RateLimit{PerSecond: 1, Burst: 2}, clock.now) })
+	call := request{"GET", "/v1/quotes/x", "", []string{"Authorization: Bearer nobody"}}
+	first := call.to(t, door)
+	require.Equal(t, 403, first.StatusCode)
+	require.Equal(t, `"default";q=2;w=2`, first.Header.Get("RateLimit-Policy"))
+	require.Equal(t, `"default";r=1;t=1`, first.Header.Get("RateLimit"))
+	require.Equal(t, "1", first.Header.Get("RateLimit-Remaining"))
+	call.to(t, door)
+	third := call.to(t, door)
+	require.Equal(t, string(model.CodeRateLimited), refused(t, third).Code)
+	require.Equal(t, "1", third.Header.Get("Retry-After"))
+	require.Equal(t, "0", third.Header.Get("RateLimit-Remaining"))
+	clock.turn(time.Second)
+	require.Equal(t, 403, call.to(t, door).StatusCode)
+	require.Equal(t, 401, request{"GET", "/v1/quotes/x", "", []string{"Authorization: "}}.to(t, door).StatusCode)
+}
+
+// Whoever has no token is counted by address, generously.
+func TestStrangersAreLimitedByAddress(t *testing.T) {
+	t.Parallel()
+	clock := &watch{at: time.Unix(0, 0)}
+	door := open(t, func(c *rest.Config) { c.Now = clock.now })
+	codes := map[int]int{}
+	for range 2100 {
+		codes[request{"GET", "/v1/quotes/x", "", []string{"Authorization: Bearer forged"}}.to(t, door).StatusCode]++
+	}
+	require.Equal(t, map[int]int{http.StatusUnauthorized: 2000, http.StatusTooManyRequests: 100}, codes)
+	require.Equal(t, 403, request{"GET", "/v1/quotes/x", "", []string{"Authorization: Bearer nobody"}}.to(t, door).StatusCode)
+}
+
+// purse is a shared allowance of so many requests in all.
+type purse struct {
+	sync.Mutex
+	left, asked int
+	err         error
+	done        chan struct{} // one per answer
+}
+
+func (p *purse) Lease(_ context.Context, _ string, want int) (int, time.Duration, error) {
+	p.Lock()
+	defer func() { p.Unlock(); p.done <- struct{}{} }()
+	p.asked++
+	granted := min(want, p.left)
+	p.left -= granted
+	return granted, time.Second, p.err
+}
+
+// Several nodes together give no more than what was shared, but for what one
+// burst on account each may be ahead, and ask far less often than they are asked.
+func TestNodesShareAnAllowance(t *testing.T) {
+	t.Parallel()
+	clock, shared := &watch{at: time.Unix(0, 0)}, &purse{left: 1000, done: make(chan struct{}, 1000)}
+	var nodes []rest.Limiter
+	for range 3 {
+		nodes = append(nodes, rest.NewLimiter(rest.RateLimit{Quota: shared}, clock.now))
+	}
+	given := 0
+	for range 100 {
+		for _, node := range nodes {
+			given += allowed(t, node, "a", 20)
+		}
+		clock.turn(100 * time.Millisecond)
+	}
+	require.GreaterOrEqual(t, given, 900)
+	require.LessOrEqual(t, given, 1000+3*200)
+	shared.Lock()
+	defer shared.Unlock()
+	require.Less(t, shared.asked, given)
+}
+
+func TestLostQuotaLeavesTheNodeAlone(t *testing.T) {
+	t.Parallel()
+	clock, shared := &watch{at: time.Unix(0, 0)}, &purse{err: errors.New("gone"), done: make(chan struct{}, 10)}
+	node := rest.NewLimiter(rest.RateLimit{Quota: shared}, clock.now)
+	require.True(t, node.Take(t.Context(), "a").Allowed)
+	<-shared.done
+	require.Eventually(t, func() bool { return node.Take(t.Context(), "a").Remaining < 199 }, time.Second, time.Millisecond)
+	require.LessOrEqual(t, allowed(t, node, "a", 1000), 200)
+}
