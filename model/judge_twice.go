@@ -26,7 +26,7 @@ func within(p *policyRow) time.Duration {
 // first one goes on.
 func (j *judging) claimedBy(p *policyRow, row *claimRow) bool {
 	return slices.ContainsFunc(j.others[p.ID], func(c *claimRow) bool {
-		return c != row && c.counts() && j.same[*c.OccurrenceID] && !(c.Status == ClaimDeferred && c.ID.String() > row.ID.String())
+		return c != row && c.counts() && j.same[*c.OccurrenceID] && (c.Status != ClaimDeferred || c.ID.String() < row.ID.String())
 	})
 }
 

@@ -45,7 +45,7 @@ func demo(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	defer s.stop()
+	defer s.stop() //nolint:contextcheck // see stop
 	played, cancel := context.WithTimeout(ctx, demoTime)
 	defer cancel()
 	if err := play(played, s, &story{out: out}); err != nil {

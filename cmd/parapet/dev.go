@@ -49,7 +49,7 @@ func dev(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	defer s.stop()
+	defer s.stop() //nolint:contextcheck // see stop
 	if err := s.announce(out, o.json); err != nil {
 		return err
 	}

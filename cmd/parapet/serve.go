@@ -56,13 +56,13 @@ func serve(ctx context.Context, args []string, _ io.Writer) error {
 	if s.Rail == rail.SimulatorName || s.Rehearsal {
 		log.Warn("development switches are on: nobody is really paid or rehearsals are allowed", "rail", s.Rail, "rehearsal", s.Rehearsal)
 	}
-	listener, err := net.Listen("tcp", s.Listen)
+	listener, err := listen(ctx, s.Listen)
 	if err != nil {
 		return fmt.Errorf("PARAPET_LISTEN: %w", err)
 	}
 	var metrics net.Listener
 	if s.MetricsListen != "" {
-		if metrics, err = net.Listen("tcp", s.MetricsListen); err != nil {
+		if metrics, err = listen(ctx, s.MetricsListen); err != nil {
 			return errors.Join(fmt.Errorf("PARAPET_METRICS_LISTEN: %w", err), listener.Close())
 		}
 	}

@@ -43,7 +43,7 @@ func startStack(ctx context.Context, o devOptions) (s *stack, err error) {
 	running, cancel := context.WithCancel(ctx)
 	group, running := errgroup.WithContext(running)
 	s = &stack{options: o, cancel: cancel, group: group}
-	defer func() {
+	defer func() { //nolint:contextcheck // see stop
 		if err != nil {
 			s.stop()
 		}
@@ -84,7 +84,7 @@ func (s *stack) openFolder() error {
 	}
 	// Others may pass through, because as root the database runs as another user;
 	// what is inside is closed.
-	if err := os.MkdirAll(dir, 0o711); err != nil {
+	if err := os.MkdirAll(dir, 0o711); err != nil { //nolint:gosec // see above: passing through, not reading
 		return fmt.Errorf("data folder: %w", err)
 	}
 	if os.Geteuid() == 0 {
@@ -127,7 +127,7 @@ func (s *stack) startIssuer(running context.Context) error {
 	if len(s.settings.Issuers) > 0 {
 		return nil
 	}
-	listener, err := listen("127.0.0.1:8081", "127.0.0.1:0")
+	listener, err := listen(running, "127.0.0.1:8081", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
@@ -172,12 +172,12 @@ func (s *stack) startApp(ctx, running context.Context) error {
 	if s.options.listen != "" {
 		addresses = []string{s.options.listen}
 	}
-	listener, err := listen(addresses...)
+	listener, err := listen(ctx, addresses...)
 	if err != nil {
 		return err
 	}
 	s.ready.BaseURL = "http://" + listener.Addr().String()
-	metrics, err := listen("127.0.0.1:0")
+	metrics, err := listen(ctx, "127.0.0.1:0")
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
@@ -229,6 +229,8 @@ func (s *stack) wait(ctx context.Context) error {
 }
 
 // stop ends what runs, in the order requests, jobs, connections, database.
+// The caller's context has often ended by then, and stopping must still be
+// orderly.
 func (s *stack) stop() {
 	s.cancel()
 	_ = s.group.Wait()
@@ -241,10 +243,10 @@ func (s *stack) stop() {
 }
 
 // listen takes the first address that is free.
-func listen(addresses ...string) (net.Listener, error) {
+func listen(ctx context.Context, addresses ...string) (net.Listener, error) {
 	var failed error
 	for _, address := range addresses {
-		listener, err := net.Listen("tcp", address)
+		listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 		if err == nil {
 			return listener, nil
 		}

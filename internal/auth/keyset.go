@@ -95,7 +95,7 @@ func (s *keySet) current(ctx context.Context) ([]jose.JSONWebKey, error) {
 		due = fetchInterval
 	}
 	if len(keys) > 0 && age >= due && age < staleAge {
-		s.begin()
+		s.begin() //nolint:contextcheck // the fetch serves everybody: no single request may cancel it
 	}
 	s.mu.Unlock()
 	if len(keys) == 0 || age >= staleAge {
@@ -109,7 +109,7 @@ func (s *keySet) current(ctx context.Context) ([]jose.JSONWebKey, error) {
 func (s *keySet) refresh(ctx context.Context, interval time.Duration) ([]jose.JSONWebKey, error) {
 	s.mu.Lock()
 	if s.flight == nil && s.now().Sub(s.attempted) >= interval {
-		s.begin()
+		s.begin() //nolint:contextcheck // the fetch serves everybody: no single request may cancel it
 	}
 	flight := s.flight
 	s.mu.Unlock()

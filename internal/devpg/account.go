@@ -72,7 +72,7 @@ func (a account) reachable(dataDir string) (string, error) {
 	}
 	sum := sha256.Sum256([]byte(dataDir))
 	instead := filepath.Join("/var/cache/parapet", "for-"+hex.EncodeToString(sum[:6]), filepath.Base(dataDir))
-	if err := os.MkdirAll(filepath.Dir(instead), 0o755); err != nil { //nolint:gosec // others pass through; the folder itself is closed
+	if err := os.MkdirAll(filepath.Dir(instead), 0o755); err != nil { // others pass through; the folder itself is closed
 		return "", err
 	}
 	return instead, a.reaches(filepath.Dir(instead))

@@ -1,7 +1,6 @@
 package devpg_test
 
 import (
-	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -23,5 +22,5 @@ func TestNamedFolderWithoutPrograms(t *testing.T) {
 	_, err := devpg.Start(t.Context(), devpg.Options{})
 	require.ErrorContains(t, err, "PARAPET_PG_BIN")
 	var missing *devpg.NotInstalledError
-	require.False(t, errors.As(err, &missing), "the named folder is the mistake")
+	require.NotErrorAs(t, err, &missing, "the named folder is the mistake")
 }

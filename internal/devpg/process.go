@@ -61,7 +61,7 @@ type process struct {
 // launch starts the postmaster from a goroutine that keeps its thread until the
 // postmaster has ended: see dieWithParent.
 func launch(programs binaries, as account, args []string, log io.Writer) (*process, error) {
-	p := &process{cmd: exec.Command(programs.postgres(), args...), log: &tail{to: log}, done: make(chan struct{})}
+	p := &process{cmd: exec.CommandContext(context.Background(), programs.postgres(), args...), log: &tail{to: log}, done: make(chan struct{})}
 	p.cmd.Env, p.cmd.Dir, p.cmd.SysProcAttr = programs.environment(), "/", as.attributes()
 	p.cmd.Stdout, p.cmd.Stderr = p.log, p.log
 	p.cmd.WaitDelay = 5 * time.Second // a killed postmaster's children may hold the log open

@@ -84,7 +84,7 @@ func (s *Server) start(ctx context.Context, options Options) error {
 	if s.socketDir, err = s.chooseSocketDir(as); err != nil {
 		return err
 	}
-	if s.process, err = launch(s.programs, as, s.settings(options.Durable), options.Log); err != nil {
+	if s.process, err = launch(s.programs, as, s.settings(options.Durable), options.Log); err != nil { //nolint:contextcheck // the context ends the start, not the server
 		return err
 	}
 	return s.awaitReady(ctx)
