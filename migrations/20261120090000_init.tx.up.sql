@@ -490,6 +490,15 @@ create table idempotency_keys (
 create index idempotency_keys_due_idx on idempotency_keys (created_at);
 --bun:split
 
+-- How many requests each caller may still make, shared by all nodes. Unlogged: after a crash everybody starts anew.
+create unlogged table rate_buckets (
+    who text constraint rate_buckets_pkey primary key,
+    tokens double precision not null,
+    granted integer not null,
+    at timestamptz not null
+);
+--bun:split
+
 -- What the poller knows of each feed address, and the shift a replayed file was given.
 create table feed_polls (
     source text not null,

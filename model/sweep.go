@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
@@ -24,6 +25,7 @@ func (s *Service) Sweep(ctx context.Context) error {
 		s.drain(ctx, (*unit).archivePolicies),
 		s.drain(ctx, (*unit).revivePayouts),
 		s.drain(ctx, (*unit).reviewClaims),
+		s.drain(ctx, (*unit).forgetAnswers),
 	)
 }
 
@@ -182,4 +184,18 @@ func (u *unit) postpone(ctx context.Context, row *claimRow) error {
 		return err
 	}
 	return u.told(ctx, row)
+}
+
+// keepAnswers is how long an idempotent answer can be had again.
+const keepAnswers = 30 * 24 * time.Hour
+
+// forgetAnswers removes idempotency keys that are past their time.
+func (u *unit) forgetAnswers(ctx context.Context) (int, error) {
+	res, err := u.NewRaw(`delete from idempotency_keys where (owner, operation, key) in (
+		select owner, operation, key from idempotency_keys where created_at < ? limit ? for update skip locked)`, u.now.Add(-keepAnswers), sweepSize).Exec(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("forget idempotent answers: %w", err)
+	}
+	n, err := res.RowsAffected()
+	return int(n), err
 }
