@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"os"
 	"reflect"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -36,9 +37,14 @@ func (c *call) body() ([]byte, error) {
 		c.Header().Set("Connection", "close") // the rest is not worth reading
 		return nil, tooLarge(limit)
 	}
+	defer c.hurry()()
 	body, err := io.ReadAll(http.MaxBytesReader(c.ResponseWriter, c.request.Body, limit))
 	if excess := (*http.MaxBytesError)(nil); errors.As(err, &excess) {
 		return nil, tooLarge(limit)
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		c.Header().Set("Connection", "close")
+		return nil, model.Fail(model.CodeMalformedJSON, "The body did not arrive within %v.", bodyTimeout).Because(err)
 	}
 	if err != nil {
 		return nil, model.Fail(model.CodeMalformedJSON, "The body ended before its end.").Because(err)

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"runtime/debug"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -21,6 +22,7 @@ type call struct {
 	request  *http.Request // with the short base address; path values are set
 	instance string        // the path as it was called
 	base     string        // the base address as it was called
+	began    time.Time     // zero without a clock
 	id       string        // X-Request-Id
 	trace    trace         // traceparent
 	route    *route        // nil until one was found
@@ -79,14 +81,17 @@ func (c *call) path(name string) string { return c.request.PathValue(name) }
 func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), answerTimeout)
 	defer cancel()
+	defer d.watch(ctx, cancel)()
 	c := newCall(w, r)
-	done := d.clock()
+	if d.Now != nil {
+		c.began = d.Now()
+	}
 	defer func() {
 		panicked := recover()
 		if panicked != nil {
 			d.survive(ctx, c, panicked)
 		}
-		d.log(ctx, c, done())
+		d.log(ctx, c)
 		if c.aborted() {
 			panic(http.ErrAbortHandler) // cut the connection: half an answer must not look whole
 		}
@@ -99,23 +104,22 @@ func (d *door) survive(ctx context.Context, c *call, panicked any) {
 	d.refuse(ctx, c, fmt.Errorf("panic: %v\n%s", panicked, debug.Stack()))
 }
 
-// clock begins to measure; what it returns ends it.
-func (d *door) clock() func() slog.Attr {
+// took is how long the call took, where there is a clock.
+func (d *door) took(c *call) slog.Attr {
 	if d.Now == nil {
-		return func() slog.Attr { return slog.Attr{} }
+		return slog.Attr{}
 	}
-	began := d.Now()
-	return func() slog.Attr { return slog.Duration("duration", d.Now().Sub(began)) }
+	return slog.Duration("duration", d.Now().Sub(c.began))
 }
 
 // log writes the request's one line: who, what and how it ended, never what was
 // said.
-func (d *door) log(ctx context.Context, c *call, took slog.Attr) {
+func (d *door) log(ctx context.Context, c *call) {
 	level, attributes := slog.LevelInfo, []slog.Attr{
 		slog.String("method", c.request.Method),
 		slog.String("route", c.pattern()),
 		slog.Int("status", c.status),
-		took,
+		d.took(c),
 		slog.String("request_id", c.id),
 		slog.String("trace_id", c.trace.id),
 		slog.String("partner", c.actor.Partner),

@@ -26,6 +26,11 @@ type Config struct {
 	Authenticate func(ctx context.Context, bearer string) (model.Actor, error)
 	// Ready tells whether requests can be answered now; nil means always.
 	Ready func(ctx context.Context) error
+	// Alive tells whether the database answers. It is asked about requests that
+	// take long, so that a silent database is told within two seconds; nil leaves
+	// them to the answer's timeout. It must not wait for the connections that
+	// requests use.
+	Alive func(ctx context.Context) error
 	// Family is the first segment of the second base address, "parametric" when
 	// empty.
 	Family string

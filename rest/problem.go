@@ -76,7 +76,7 @@ var kinds = map[model.Code]kind{
 // refuse writes an error as a problem document. Only a model.Error is shown;
 // anything else is internal and its text stays in the log.
 func (d *door) refuse(ctx context.Context, c *call, err error) {
-	shown := public(ctx, err)
+	shown := d.shown(ctx, err)
 	kind := kinds[shown.Code]
 	if kind.status >= http.StatusInternalServerError {
 		c.cause = err
@@ -102,13 +102,13 @@ func (d *door) refuse(ctx context.Context, c *call, err error) {
 // aborted tells whether an answer failed after it had begun.
 func (c *call) aborted() bool { return c.cause != nil && c.status < http.StatusBadRequest }
 
-// public is the error that may be shown.
-func public(ctx context.Context, err error) *model.Error {
+// shown is the error that may be shown.
+func (d *door) shown(ctx context.Context, err error) *model.Error {
 	var shown *model.Error
 	switch {
 	case errors.As(err, &shown) && kinds[shown.Code].status != 0 && shown.Code != model.CodeInternal:
 		return shown
-	case errors.Is(err, context.DeadlineExceeded), ctx.Err() != nil:
+	case errors.Is(err, context.DeadlineExceeded), ctx.Err() != nil, d.lost(ctx, err):
 		return unavailable()
 	default:
 		return model.Fail(model.CodeInternal, "Something went wrong on our side. Name the request_id when you ask us about it.")

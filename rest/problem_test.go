@@ -56,7 +56,7 @@ func answered(t *testing.T, err error) (*httptest.ResponseRecorder, string) {
 	in.Header.Set("X-Request-Id", "req")
 	c := newCall(recorder, in)
 	d.refuse(t.Context(), c, err)
-	d.log(t.Context(), c, slog.Attr{})
+	d.log(t.Context(), c)
 	return recorder, log.String()
 }
 
