@@ -47,11 +47,21 @@ func (s *stack) clients() []devissuer.Client {
 		partner = append(partner, string(scope))
 	}
 	return []devissuer.Client{
-		{ID: "acme", Secret: s.secrets.Clients["acme"], Scopes: partner, Partner: "acme"},
-		{ID: "globex", Secret: s.secrets.Clients["globex"], Scopes: partner, Partner: "globex"},
-		{ID: "operator", Secret: s.secrets.Clients["operator"], Scopes: []string{string(model.ScopeOperator)}},
-		{ID: "source", Secret: s.secrets.Clients["source"], Scopes: []string{string(model.ScopeObservationsWrite)}},
+		{ID: "acme", Secret: s.secrets.Clients["acme"], Scopes: partner, Partner: "acme", AnyLoopback: true},
+		{ID: "globex", Secret: s.secrets.Clients["globex"], Scopes: partner, Partner: "globex", AnyLoopback: true},
+		{ID: "operator", Secret: s.secrets.Clients["operator"], Scopes: []string{string(model.ScopeOperator)}, AnyLoopback: true},
+		{ID: "source", Secret: s.secrets.Clients["source"], Scopes: []string{string(model.ScopeObservationsWrite)}, AnyLoopback: true},
 	}
+}
+
+// console is the public client of pages in a browser: whoever signs in decides
+// what it may do.
+func console() devissuer.Client {
+	scopes := []string{string(model.ScopeOperator), string(model.ScopeObservationsWrite)}
+	for _, scope := range model.PartnerScopes() {
+		scopes = append(scopes, string(scope))
+	}
+	return devissuer.Client{ID: "console", Scopes: scopes, AnyLoopback: true}
 }
 
 // users may sign in through the browser; in development a name is enough.

@@ -133,7 +133,7 @@ func (s *stack) startIssuer(running context.Context) error {
 	}
 	address := "http://" + listener.Addr().String()
 	s.issuer, err = devissuer.New(devissuer.Options{
-		Issuer: address, Audience: s.settings.Audience, Clients: s.clients(), Users: s.users(),
+		Issuer: address, Audience: s.settings.Audience, Clients: append(s.clients(), console()), Users: s.users(),
 		Now: time.Now, TokenLifetime: devTokenLifetime, KeyFile: filepath.Join(s.options.dataDir, "issuer.json"),
 	})
 	if err != nil {

@@ -135,6 +135,9 @@ func (c Client) allowsRedirect(redirect string) bool {
 	if redirect == "" {
 		return false
 	}
+	if target, err := url.Parse(redirect); c.AnyLoopback && err == nil && target.Scheme == "http" && target.User == nil && target.Fragment == "" && loopback(target.Hostname()) {
+		return true
+	}
 	return slices.ContainsFunc(c.RedirectURIs, func(registered string) bool {
 		return redirect == registered || c.Secret == "" && sameLoopback(redirect, registered)
 	})

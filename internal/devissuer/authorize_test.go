@@ -145,3 +145,25 @@ func TestIssuerUnderAPath(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, s.address, s.claims(t, "api", token)["iss"])
 }
+
+func TestAnyLoopbackComesBackToThisMachineOnly(t *testing.T) {
+	t.Parallel()
+	s := newStand(t, func(o *devissuer.Options) {
+		o.Clients = []devissuer.Client{{ID: "console", Scopes: []string{"quotes:read"}, AnyLoopback: true}}
+	})
+	for redirect, status := range map[string]int{
+		"http://127.0.0.1:9999/any/path": 200, "http://localhost:1/": 200, "http://[::1]:3000/cb": 200,
+		"http://10.0.0.1/cb": 400, "https://evil.test/cb": 400, "http://127.0.0.1.evil.test/cb": 400, "http://a@127.0.0.1/cb": 400, "": 400,
+	} {
+		query := url.Values{
+			"client_id": {"console"}, "redirect_uri": {redirect}, "response_type": {"code"},
+			"code_challenge": {"E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"}, "code_challenge_method": {"S256"},
+		}
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.address+"/authorize?"+query.Encode(), http.NoBody)
+		require.NoError(t, err)
+		answer, err := http.DefaultClient.Do(request)
+		require.NoError(t, err)
+		require.NoError(t, answer.Body.Close())
+		require.Equal(t, status, answer.StatusCode, redirect)
+	}
+}

@@ -30,6 +30,9 @@ type Client struct {
 	// RedirectURIs of a sign-in, compared exactly; for a public client one on
 	// loopback matches with any port (RFC 8252 section 7.3).
 	RedirectURIs []string
+	// AnyLoopback allows every sign-in to come back to this machine, whatever the
+	// port and path: what one tries out on a laptop is not known beforehand.
+	AnyLoopback bool
 }
 
 // User is a person who signs in at the form.
