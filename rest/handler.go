@@ -96,7 +96,11 @@ func (d *door) mount() error {
 	d.mux.Handle("GET /healthz", d.public(d.healthy))
 	d.mux.Handle("GET /readyz", d.public(d.ready))
 	d.mux.Handle("GET "+metadataPath, d.public(d.resource))
-	return d.publish(d.document())
+	document, err := d.document()
+	if err != nil {
+		return err
+	}
+	return d.publish(document)
 }
 
 // public is a handler that asks for no token.

@@ -32,7 +32,7 @@ var tags = []*huma.Tag{
 }
 
 // document describes the door from the table it serves, so that it cannot drift.
-func (d *door) document() *huma.OpenAPI {
+func (d *door) document() (*huma.OpenAPI, error) {
 	schemas := newSchemas()
 	doc := &huma.OpenAPI{
 		OpenAPI: "3.1.0",
@@ -56,7 +56,7 @@ func (d *door) document() *huma.OpenAPI {
 		doc.AddOperation(d.routes[i].operation(schemas))
 	}
 	finish(schemas, d.routes)
-	return doc
+	return doc, describe(schemas)
 }
 
 // failures are the statuses of all operations together.

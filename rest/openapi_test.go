@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v3"
 
 	"parapet/model"
 )
@@ -123,4 +124,53 @@ func TestDocumentIsNotSentTwice(t *testing.T) {
 	second := request{"GET", "/v1/openapi.json", "", []string{`If-None-Match: "other", W/` + tag}}.to(t, door)
 	require.Equal(t, http.StatusNotModified, second.StatusCode)
 	require.Empty(t, second.Body)
+}
+
+// Every schema, member and parameter says what it is, and nothing is said of what
+// is not there.
+func TestEverythingIsDescribed(t *testing.T) {
+	t.Parallel()
+	var doc struct {
+		Components struct{ Schemas map[string]schemaText }
+		Paths      map[string]map[string]struct {
+			Summary    string
+			Tags       []string
+			Parameters []struct{ Name, Description string }
+		}
+	}
+	text, err := os.ReadFile("openapi.yaml")
+	require.NoError(t, err)
+	require.NoError(t, yaml.Unmarshal(text, &doc))
+	for name, schema := range doc.Components.Schemas {
+		require.NotEmpty(t, schema.Description, name)
+		for member, property := range schema.Properties {
+			require.NotEmpty(t, property.Description, "%s.%s: add it to words.yaml", name, member)
+		}
+	}
+	for path, methods := range doc.Paths {
+		for method, operation := range methods {
+			require.NotEmpty(t, operation.Summary, path)
+			require.Len(t, operation.Tags, 1, path)
+			for _, parameter := range operation.Parameters {
+				require.NotEmpty(t, parameter.Description, "%s %s: %s", method, path, parameter.Name)
+			}
+		}
+	}
+	var said map[string]map[string]string
+	text, err = os.ReadFile("words.yaml")
+	require.NoError(t, err)
+	require.NoError(t, yaml.Unmarshal(text, &said))
+	delete(said, "Every")
+	for name, members := range said {
+		for member := range members {
+			if member != "" {
+				require.Contains(t, doc.Components.Schemas[name].Properties, member, "words.yaml speaks of %s.%s", name, member)
+			}
+		}
+	}
+}
+
+type schemaText struct {
+	Description string
+	Properties  map[string]schemaText
 }

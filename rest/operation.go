@@ -81,7 +81,7 @@ func (r *route) documentedFilter(name string) *huma.Param {
 	p := &huma.Param{Name: name, In: "query", Schema: text()}
 	switch name {
 	case "status":
-		p.Description, p.Schema.Enum = "Only records in this state.", enums[r.out]
+		p.Description, p.Schema.Enum = "Only records in this state.", statuses[r.out]
 	case "product":
 		p.Description = "Only records of this product, by its key."
 	case "policy_id":

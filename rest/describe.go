@@ -1,0 +1,52 @@
+package rest
+
+import (
+	_ "embed"
+	"fmt"
+	"slices"
+
+	"github.com/danielgtaylor/huma/v2"
+	"go.yaml.in/yaml/v3"
+)
+
+//go:embed words.yaml
+var wordsYAML []byte
+
+// every is the part of the words that all schemas share, and whole the word for
+// a schema itself.
+const every, whole = "Every", ""
+
+// describe gives every schema and member its sentence and its words. A type of
+// the domain says both in Go only, so that it need not know this document.
+func describe(schemas huma.Registry) error {
+	var says map[string]map[string]string
+	if err := yaml.Unmarshal(wordsYAML, &says); err != nil {
+		return fmt.Errorf("words.yaml: %w", err)
+	}
+	for name, schema := range schemas.Map() {
+		if schema.Description == "" {
+			schema.Description = says[name][whole]
+		}
+		for member, property := range schema.Properties {
+			if property.Description == "" {
+				property.Description = says[name][member]
+			}
+			if property.Description == "" {
+				property.Description = says[every][member]
+			}
+			setEnum(property, enums[name][member])
+		}
+	}
+	return nil
+}
+
+// setEnum says which words a member, or each of its elements, can be.
+func setEnum(property *huma.Schema, words []any) {
+	if len(words) == 0 {
+		return
+	}
+	property.Enum = words
+	if property.Nullable {
+		property.Enum = append(slices.Clone(words), nil)
+	}
+}
