@@ -32,7 +32,7 @@ type app struct {
 	log      *slog.Logger
 	db       *model.Database
 	river    *pgxpool.Pool // River's own: its statements are constant and profit from being prepared
-	files    *filestore.Folder
+	files    filestore.Store
 	service  *model.Service
 	handler  http.Handler
 	workers  *jobs.Workers

@@ -36,7 +36,7 @@ type settings struct {
 	Connections    int32         `env:"PARAPET_CONNECTIONS" envDefault:"20" help:"most database connections of the domain; the job queue has 8 of its own"`
 	SealKeys       []string      `env:"PARAPET_SEAL_KEYS" secret:"true" help:"name:base64 of 32 bytes, separated by commas; the first seals, all open; needed by serve"`
 	FingerprintKey string        `env:"PARAPET_FINGERPRINT_KEY" secret:"true" help:"base64 of at least 32 bytes; never changes; needed by serve"`
-	Files          string        `env:"PARAPET_FILES" envDefault:"./files" help:"folder of the attachments"`
+	Files          string        `env:"PARAPET_FILES" envDefault:"./files" help:"where attachments are kept: a folder, or s3://bucket/prefix?endpoint=https://host&region=name with AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"`
 	Rail           string        `env:"PARAPET_RAIL" envDefault:"" help:"payment rail; simulator pays nobody and must be asked for by name"`
 	Feeds          []string      `env:"PARAPET_FEEDS" help:"live hazard feeds, source=address, separated by blanks or commas"`
 	FeedEvery      time.Duration `env:"PARAPET_FEED_EVERY" envDefault:"1m" help:"how often a feed is polled"`

@@ -1,5 +1,5 @@
-// Package filestore keeps objects as files in a folder: the embedded default
-// for attachments. It implements model.Files.
+// Package filestore keeps attachments: in a folder, the embedded default, or in
+// an S3-compatible store. Both implement model.Files.
 package filestore
 
 import (
@@ -10,14 +10,31 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"strings"
 )
+
+// Store is a place for objects that is let go of at the end.
+type Store interface {
+	Put(ctx context.Context, key string, r io.Reader) error
+	Open(ctx context.Context, key string) (io.ReadCloser, error)
+	Delete(ctx context.Context, key string) error
+	Close() error
+}
+
+// Open opens what the setting names: an s3:// address, or a folder.
+func Open(where string) (Store, error) {
+	if strings.HasPrefix(where, "s3://") {
+		return OpenS3(where)
+	}
+	return OpenFolder(where)
+}
 
 // Folder is a folder of objects. Keys are paths with slashes below it; a key
 // can never lead out of it.
 type Folder struct{ root *os.Root }
 
-// Open makes the folder where it is missing.
-func Open(dir string) (*Folder, error) {
+// OpenFolder makes the folder where it is missing.
+func OpenFolder(dir string) (*Folder, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("attachment folder: %w", err)
 	}

@@ -4,12 +4,15 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"testing/iotest"
 
+	"github.com/johannesboyne/gofakes3"
+	"github.com/johannesboyne/gofakes3/backend/s3mem"
 	"github.com/stretchr/testify/require"
 
 	"parapet/internal/filestore"
@@ -18,25 +21,64 @@ import (
 func open(t *testing.T) (*filestore.Folder, string) {
 	t.Helper()
 	dir := t.TempDir()
-	folder, err := filestore.Open(dir)
+	folder, err := filestore.OpenFolder(dir)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, folder.Close()) })
 	return folder, dir
 }
 
-func TestStoresAndReads(t *testing.T) {
+// bucket is a real server that speaks the S3 protocol, in memory.
+//
+// Not parallel: the keys come from the environment, which is the process's.
+func bucket(t *testing.T) filestore.Store {
+	t.Helper()
+	backend := s3mem.New()
+	require.NoError(t, backend.CreateBucket("claims"))
+	server := httptest.NewServer(gofakes3.New(backend).Server())
+	t.Cleanup(server.Close)
+	t.Setenv("AWS_ACCESS_KEY_ID", "key")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
+	store, err := filestore.Open("s3://claims/attachments?endpoint=" + server.URL + "&region=us-east-1")
+	require.NoError(t, err)
+	return store
+}
+
+func TestFolderStoresAndReads(t *testing.T) {
 	t.Parallel()
 	folder, _ := open(t)
-	require.NoError(t, folder.Put(t.Context(), "acme/one", strings.NewReader("bytes")))
-	file, err := folder.Open(t.Context(), "acme/one")
+	storesAndReads(t, folder)
+}
+
+func TestS3StoresAndReads(t *testing.T) {
+	store := bucket(t)
+	storesAndReads(t, store)
+	broken := io.MultiReader(strings.NewReader("half"), iotest.ErrReader(errors.New("gone")))
+	require.ErrorContains(t, store.Put(t.Context(), "acme/half", broken), "gone")
+	_, err := store.Open(t.Context(), "acme/half")
+	require.ErrorIs(t, err, fs.ErrNotExist, "no half file")
+}
+
+func TestAddressesThatAreNone(t *testing.T) {
+	t.Parallel()
+	for _, address := range []string{"s3://", "s3:///x", "s3://bucket?endpoint=%zz"} {
+		_, err := filestore.Open(address)
+		require.ErrorContains(t, err, "attachment store", address)
+	}
+}
+
+// storesAndReads is what every store promises.
+func storesAndReads(t *testing.T, store filestore.Store) {
+	t.Helper()
+	require.NoError(t, store.Put(t.Context(), "acme/one", strings.NewReader("bytes")))
+	file, err := store.Open(t.Context(), "acme/one")
 	require.NoError(t, err)
 	content, err := io.ReadAll(file)
 	require.NoError(t, err)
 	require.NoError(t, file.Close())
 	require.Equal(t, "bytes", string(content))
-	require.NoError(t, folder.Delete(t.Context(), "acme/one"))
-	require.NoError(t, folder.Delete(t.Context(), "acme/one"))
-	_, err = folder.Open(t.Context(), "acme/one")
+	require.NoError(t, store.Delete(t.Context(), "acme/one"))
+	require.NoError(t, store.Delete(t.Context(), "acme/one"))
+	_, err = store.Open(t.Context(), "acme/one")
 	require.ErrorIs(t, err, fs.ErrNotExist)
 }
 

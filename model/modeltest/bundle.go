@@ -60,7 +60,7 @@ func New(t testing.TB, with ...Option) *Bundle {
 	}
 	db, url := Database(t, o.size)
 	folder := t.TempDir()
-	files, err := filestore.Open(folder)
+	files, err := filestore.OpenFolder(folder)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, files.Close()) })
 	service, err := model.New(model.Config{DB: db.Bun, Queue: Queue{}, Files: files, Keys: keys(), Development: !o.production})
