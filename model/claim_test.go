@@ -137,3 +137,16 @@ func TestALateClaimForWhatHappenedInTime(t *testing.T) {
 	require.Equal(t, "expired", b.Policy(policy.ID).Status)
 	require.Equal(t, "approved", b.OnlyClaim(policy).Status)
 }
+
+func TestAnEmptyIdIsNobodys(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy := b.Cover("quake-circle", nil)
+	_, _, err := b.Service.OpenClaim(t.Context(), b.Acme, model.ClaimRequest{PolicyID: policy.ID, ObservationID: new("")})
+	require.Equal(t, model.CodeNotFound, failure(t, err).Code, "it asks for no approval")
+	for _, in := range []model.PayoutMethodRequest{modeltest.IBAN(""), modeltest.PolicyIBAN("")} {
+		_, err = b.Service.RecordPayoutMethod(t.Context(), b.Acme, in)
+		require.Equal(t, model.CodeNotFound, failure(t, err).Code)
+	}
+	require.Empty(t, b.Claims(policy))
+}

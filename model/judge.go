@@ -128,10 +128,11 @@ func (j *judging) observed(p *policyRow, row *claimRow, d trigger.Determination)
 	})
 }
 
-// revise judges a deferred claim again by what the source says now.
+// revise judges a deferred claim again by what the source says now. One that goes
+// on waiting is written only when the source has news.
 func (j *judging) revise(p *policyRow, row *claimRow, d trigger.Determination) error {
 	settled := j.settled(p)
-	if !settled && !j.changed(row) {
+	if waits := !settled || d.Amount == 0 && j.growing(p); waits && !j.changed(row) {
 		return nil
 	}
 	det, err := j.determine(p, j.occurrence, j.facts, d)

@@ -11,6 +11,7 @@ import (
 	"parapet/model"
 	"parapet/model/hazard"
 	"parapet/model/modeltest"
+	"parapet/model/trigger"
 	"parapet/model/wire"
 )
 
@@ -67,6 +68,24 @@ func TestWhoMayObserve(t *testing.T) {
 	require.NoError(t, observe(noaa))
 }
 
+func TestOnlyWhatHasHappenedIsObserved(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	at := b.Now()
+	b.After(-2 * time.Second) // what was now is about a second ahead
+	for _, stage := range []trigger.Stage{trigger.Preliminary, trigger.Final} {
+		report := modeltest.Quake("us1", at, epicentre, "6.4")
+		report.Stage = stage
+		_, _, err := b.Service.RecordObservation(t.Context(), b.Source, report, false)
+		fields := failure(t, err).Fields
+		require.Len(t, fields, 1)
+		require.Equal(t, "/occurred_at", fields[0].Pointer)
+		require.Equal(t, "future", fields[0].Code)
+	}
+	b.After(2 * time.Second)
+	b.Observe(modeltest.Quake("us1", at, epicentre, "6.4"))
+}
+
 // rain observes days in a row at a policy's station, one value a day.
 func rain(b *modeltest.Bundle, policy *wire.Policy, first time.Time, values ...string) {
 	var days []wire.ObservationInput
@@ -110,6 +129,31 @@ func TestPaidDaysNeverCountAgain(t *testing.T) {
 	claims := b.Claims(policy)
 	require.Len(t, claims, 2)
 	require.Equal(t, "150", claims[1].Determination.Index.Value)
+}
+
+func TestTheEarliestRainIsPaidFirst(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy := b.Cover("rain-excess", modeltest.Context{"days": 1}) // a millimetre above 120 is 1/120 of the limit
+	first := policy.EffectiveAt.Truncate(24*time.Hour).AddDate(0, 0, 1)
+	b.After(20 * 24 * time.Hour)
+	values := []string{"132", "144", "150", "138", "135", "126", "156", "129", "168"}
+	rain(b, policy, first, values...)
+	claims := b.Claims(policy)
+	require.Len(t, claims, len(values))
+	var paid int64
+	for i, claim := range claims {
+		require.Equal(t, first.AddDate(0, 0, i), claim.Occurrence.OccurredAt)
+		require.Equal(t, values[i], claim.Determination.Index.Value)
+		if claim.Status == "approved" {
+			require.Equal(t, min(claim.Determination.Amount.Amount, policy.Limit.Amount-paid), claim.Amount.Amount, "day %d", i)
+			paid += claim.Amount.Amount
+			continue
+		}
+		require.Equal(t, []string{"threshold_met", "limit_exhausted"}, claim.Decision.ReasonCodes, "day %d", i)
+		require.Equal(t, policy.Limit.Amount, paid, "nothing is left only after all earlier days were paid")
+	}
+	require.Equal(t, "declined", claims[len(claims)-1].Status)
 }
 
 func TestADeficitIsJudgedInConsecutiveWindows(t *testing.T) {

@@ -1,0 +1,114 @@
+package model_test
+
+import (
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/model"
+	"parapet/model/hazard"
+	"parapet/model/modeltest"
+	"parapet/model/wire"
+)
+
+func TestNamesOfDifferentKindsNeverMeet(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	shaken := b.Cover("quake-circle", nil)
+	blown := b.Cover("cyclone-circle", nil)
+	flooded := b.Cover("rain-excess", modeltest.Context{"days": 1})
+	day := flooded.EffectiveAt.Truncate(24*time.Hour).AddDate(0, 0, 1)
+	b.After(3 * 24 * time.Hour)
+	name := flooded.Cover.Place.Station + "/" + day.Format(time.DateOnly)
+
+	at := b.Now()
+	quake := modeltest.Quake(name, at, epicentre, "6.4")
+	storm := modeltest.Fix(name, at, miami, "70")
+	wet := modeltest.StationDay(flooded.Cover.Place.Station, day, "180")
+	kinds := []hazard.Kind{hazard.Earthquake, hazard.StormFix, hazard.StationDay}
+	for _, batch := range [][]wire.ObservationInput{{quake, storm, wet}, {storm, wet, quake}} {
+		for i := range batch {
+			batch[i].Source = "all"
+		}
+		b.Observe(batch...)
+		b.Work()
+	}
+	require.Equal(t, len(kinds), b.Rows()["observations"])
+	require.Equal(t, len(kinds), b.Rows()["occurrences"])
+	for _, policy := range []*wire.Policy{shaken, blown, flooded} {
+		claim := b.OnlyClaim(policy)
+		require.Equal(t, "approved", claim.Status)
+		require.Equal(t, name, claim.Occurrence.SourceEventID)
+		named, created, err := b.Service.OpenClaim(t.Context(), b.Acme, sourceEvent(policy, "all", name))
+		require.NoError(t, err)
+		require.False(t, created)
+		require.Equal(t, claim.ID, named.ID, "a name is taken in the policy's own kind first")
+	}
+}
+
+func TestAClaimByAnotherKindsNameIsNotMet(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy := b.Cover("quake-circle", nil)
+	storm := modeltest.Fix("us1", b.Now(), epicentre, "140")
+	id := b.Observe(storm)[0].ID
+	for _, in := range []model.ClaimRequest{sourceEvent(policy, "nhc", "us1"), {PolicyID: policy.ID, ObservationID: id}} {
+		_, _, err := b.Service.OpenClaim(t.Context(), b.Acme, in)
+		require.Equal(t, model.CodeTriggerNotMet, failure(t, err).Code)
+	}
+}
+
+func TestBatchesOfManySourcesNeverStandInEachOthersWay(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	at := b.Now()
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for _, magnitude := range []string{"5.0", "5.1", "5.2", "5.3"} {
+				var batch []wire.ObservationInput
+				for _, source := range []string{"usgs", "emsc", "jma", "cwb"} {
+					for _, id := range []string{"q1", "q2"} {
+						report := modeltest.Quake(id, at, epicentre, magnitude)
+						report.Source = source
+						batch = append(batch, report)
+					}
+				}
+				rand.Shuffle(len(batch), func(i, j int) { batch[i], batch[j] = batch[j], batch[i] })
+				if _, err := b.Service.RecordObservations(t.Context(), b.Source, batch, false); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	require.Equal(t, 8, b.Rows()["observations"])
+}
+
+func TestARehearsalAndTheRealQuakeAreNotBothPaid(t *testing.T) {
+	t.Parallel()
+	for name, order := range map[string][]bool{"rehearsed first": {true, false}, "rehearsed after": {false, true}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := modeltest.New(t)
+			policy := b.Cover("quake-circle", nil)
+			report := modeltest.Quake("us1", b.Now(), epicentre, "6.4")
+			for _, sandbox := range order {
+				actor := map[bool]model.Actor{true: b.Acme, false: b.Source}[sandbox]
+				_, created, err := b.Service.RecordObservation(t.Context(), actor, report, sandbox)
+				require.NoError(t, err)
+				require.True(t, created)
+				b.Work()
+			}
+			claims := b.Claims(policy)
+			require.Len(t, claims, 2)
+			require.Equal(t, "approved", claims[0].Status)
+			require.Equal(t, "deferred", claims[1].Status)
+			require.Equal(t, []string{"duplicate_event"}, claims[1].Decision.ReasonCodes)
+			require.Equal(t, *amount(8_000_000), b.Policy(policy.ID).LimitRemaining)
+		})
+	}
+}

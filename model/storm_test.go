@@ -1,0 +1,163 @@
+package model_test
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/model"
+	"parapet/model/hazard"
+	"parapet/model/modeltest"
+	"parapet/model/money"
+	"parapet/model/trigger"
+	"parapet/model/wire"
+)
+
+// miami is the insured centre, the default of cyclone-circle; a storm is over
+// when a day passed without a fix.
+var miami = hazard.Point{Latitude: 25.7617, Longitude: -80.1918}
+
+const (
+	betweenFixes = 6 * time.Hour
+	stormPasses  = 24 * time.Hour
+)
+
+// blow reports the storm's next fix over Miami and decides.
+func blow(b *modeltest.Bundle, storm, wind string, stage trigger.Stage) {
+	b.After(betweenFixes)
+	fix := modeltest.Fix(storm, b.Now(), miami, wind)
+	fix.Stage = stage
+	b.Observe(fix)
+	b.Work()
+}
+
+func TestAStormThatGrowsPaysTheRest(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy := b.Cover("cyclone-circle", nil)
+	blow(b, "AL01", "70", trigger.Final)
+	require.Equal(t, *amount(2_000_000), *b.OnlyClaim(policy).Amount)
+	blow(b, "AL01", "140", trigger.Final)
+
+	claim := b.OnlyClaim(policy)
+	require.Equal(t, "approved", claim.Status)
+	require.Equal(t, *amount(10_000_000), *claim.Amount)
+	require.Equal(t, "140", claim.Determination.Index.Value)
+	require.Len(t, claim.Payouts, 2)
+	require.Equal(t, *amount(2_000_000), claim.Payouts[0].Amount)
+	require.Equal(t, *amount(8_000_000), claim.Payouts[1].Amount)
+	require.Equal(t, "exhausted", b.Policy(policy.ID).Status)
+	require.Equal(t, []string{
+		"trigger.observed", "claim.opened", "claim.approved", "payout.created", "payout.blocked",
+		"claim.updated", "payout.created", "payout.blocked",
+	}, b.Told(claim.ID))
+
+	blow(b, "AL01", "70", trigger.Final)
+	require.Equal(t, claim, b.OnlyClaim(policy), "a storm that abates takes nothing back")
+}
+
+func TestAStormThatGrowsStaysWithinTheLimit(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy := b.Cover("cyclone-circle", nil)
+	blow(b, "AL01", "96", trigger.Final) // 60 %
+	blow(b, "AL02", "70", trigger.Final) // 20 %
+	blow(b, "AL02", "140", trigger.Final)
+	blow(b, "AL01", "140", trigger.Final)
+	claims := b.Claims(policy)
+	require.Len(t, claims, 2)
+	require.Equal(t, *amount(6_000_000), *claims[0].Amount)
+	require.Equal(t, *amount(4_000_000), *claims[1].Amount, "what was left")
+	require.Zero(t, b.Policy(policy.ID).LimitRemaining.Amount)
+}
+
+func TestAStormIsRaisedOnceHoweverOftenItIsJudged(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy := b.Cover("cyclone-circle", nil)
+	blow(b, "AL01", "70", trigger.Final)
+	b.After(betweenFixes)
+	b.Observe(modeltest.Fix("AL01", b.Now(), miami, "113"))
+	job, ok := b.Next().(model.EvaluateOccurrences)
+	require.True(t, ok)
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			if err := b.Service.Evaluate(t.Context(), job); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	require.Equal(t, *amount(8_000_000), *b.OnlyClaim(policy).Amount)
+	require.Len(t, b.OnlyClaim(policy).Payouts, 2)
+
+	before := b.Rows()
+	b.Work() // the second passes
+	require.NoError(t, b.Service.Evaluate(t.Context(), job))
+	require.Equal(t, before, b.Rows())
+}
+
+func TestAStormThatMayGrowIsNotDeclined(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		goesOn  func(*modeltest.Bundle)
+		status  string
+		reasons []string
+		amount  *money.Money
+	}{
+		"it grows": {
+			func(b *modeltest.Bundle) { blow(b, "AL01", "140", trigger.Final) },
+			"approved", []string{"threshold_met"}, amount(10_000_000),
+		},
+		"it passes": {
+			func(b *modeltest.Bundle) {
+				b.After(stormPasses)
+				b.Sweep()
+				b.Work()
+			},
+			"declined", []string{"threshold_not_met"}, nil,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := modeltest.New(t)
+			policy := b.Cover("cyclone-circle", nil)
+			claim := abated(t, b, policy)
+
+			before := b.Rows()
+			b.Sweep()
+			again := model.EvaluateOccurrences{Occurrences: []string{claim.Occurrence.ID}}
+			require.NoError(t, b.Service.Evaluate(t.Context(), again))
+			require.Equal(t, before, b.Rows(), "nothing is due and nothing is new")
+
+			tc.goesOn(b)
+			claim = b.OnlyClaim(policy)
+			require.Equal(t, tc.status, claim.Status)
+			require.Equal(t, tc.reasons, claim.Decision.ReasonCodes)
+			require.Equal(t, tc.amount, claim.Amount)
+			require.Nil(t, claim.Decision.NextReviewAt)
+		})
+	}
+}
+
+// abated is a claim for a storm whose wind was corrected below the threshold
+// while the storm goes on.
+func abated(t *testing.T, b *modeltest.Bundle, policy *wire.Policy) *wire.Claim {
+	t.Helper()
+	fix := modeltest.Fix("AL01", b.Now(), miami, "100")
+	fix.Stage = trigger.Preliminary
+	b.Observe(fix)
+	b.Work()
+	require.Equal(t, "deferred", b.OnlyClaim(policy).Status)
+	fix.Stage, fix.Measures = trigger.Final, map[string]wire.Measure{"wind": {Value: "20", Unit: "kn"}}
+	b.Observe(fix)
+	b.Work()
+	claim := b.OnlyClaim(policy)
+	require.Equal(t, "deferred", claim.Status)
+	require.Equal(t, []string{"source_provisional"}, claim.Decision.ReasonCodes)
+	require.Equal(t, fix.OccurredAt.Add(stormPasses), *claim.Decision.NextReviewAt)
+	return claim
+}
