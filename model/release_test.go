@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/stretchr/testify/require"
 
 	"parapet/model"
@@ -55,6 +56,28 @@ func TestAMethodRecordedAfterApprovalReleasesThePayout(t *testing.T) {
 		"trigger.observed", "claim.opened", "claim.approved", "payout.created", "payout.blocked",
 		"payout_method.recorded", "payout.updated", "payout_method.verified", "payout.unblocked", "payout.releasing", "payout.released",
 	}, b.Told(claim.ID))
+}
+
+func TestAPayoutIsToldAsItWasMade(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy := b.Cover("quake-circle", nil)
+	method := b.Record(modeltest.PolicyIBAN(policy.ID))
+	b.Work()
+	b.Observe(modeltest.Quake("us1", b.Now(), epicentre, "6.4"))
+	job, ok := b.Next().(model.EvaluateOccurrences)
+	require.True(t, ok)
+	require.NoError(t, b.Service.Evaluate(t.Context(), job))
+	payout := only(t, b, b.OnlyClaim(policy))
+	require.Equal(t, int64(1), payout.Version)
+	require.Equal(t, method.ID, *payout.PayoutMethodID)
+	var data []byte
+	require.NoError(t, b.DB.Pool.QueryRow(t.Context(), "select data from events where type = 'payout.created'").Scan(&data))
+	var told struct {
+		Object wire.Payout `json:"object"`
+	}
+	require.NoError(t, json.Unmarshal(data, &told))
+	require.Equal(t, payout, told.Object)
 }
 
 func TestAMethodOfThePolicyPaysItsClaimsAtOnce(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/stretchr/testify/require"
 
+	"parapet/model"
 	"parapet/model/wire"
 )
 
@@ -20,7 +21,7 @@ func (b *Bundle) rebuilt(stories map[string][]told) {
 	b.t.Helper()
 	for _, story := range stories {
 		last := story[len(story)-1]
-		record := b.read(last.Object.Object, last.Object.ID)
+		record := b.read(last)
 		if record == nil {
 			continue
 		}
@@ -42,17 +43,49 @@ func (b *Bundle) members(kind string, text []byte) map[string]any {
 
 // read is a record as its partner reads it; nil for kinds that are read inside
 // others.
-func (b *Bundle) read(kind, id string) (record any) {
+func (b *Bundle) read(last told) (record any) {
 	b.t.Helper()
 	var err error
-	switch kind {
+	switch id := last.Object.ID; last.Object.Object {
 	case "quote":
 		record, err = b.Service.GetQuote(b.ctx, b.Operator, id)
 	case "policy":
 		record, err = b.Service.GetPolicy(b.ctx, b.Operator, id)
 	case "claim":
 		record, err = b.Service.GetClaim(b.ctx, b.Operator, id)
+	case "payout":
+		record, err = b.Service.GetPayout(b.ctx, b.Operator, id)
+	case "payout_method":
+		return b.method(last)
 	}
 	require.NoError(b.t, err)
 	return record
+}
+
+// method finds a payout method where partners do, with a claim; nil for a
+// policy's method before there is any.
+func (b *Bundle) method(last told) any {
+	b.t.Helper()
+	var of struct {
+		ClaimID  *string `json:"claim_id"`
+		PolicyID *string `json:"policy_id"`
+	}
+	require.NoError(b.t, json.Unmarshal(last.raw, &of))
+	if of.ClaimID == nil {
+		policy, err := b.Service.GetPolicy(b.ctx, b.Operator, *of.PolicyID)
+		require.NoError(b.t, err)
+		if len(policy.Claims) == 0 {
+			return nil
+		}
+		of.ClaimID = &policy.Claims[0].ID
+	}
+	list, err := b.Service.GetPayoutMethods(b.ctx, b.Operator, *of.ClaimID, model.PageRequest{Limit: model.MaxPageSize})
+	require.NoError(b.t, err)
+	for i := range list.Data {
+		if list.Data[i].ID == last.Object.ID {
+			return list.Data[i]
+		}
+	}
+	require.Fail(b.t, "a payout method that no claim lists", last.Object.ID)
+	return nil
 }
