@@ -100,7 +100,7 @@ func (d *door) mount() error {
 	if err != nil {
 		return err
 	}
-	return d.publish(document)
+	return errors.Join(d.publish(document), d.publishPage())
 }
 
 // public is a handler that asks for no token.
