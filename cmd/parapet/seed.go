@@ -13,6 +13,9 @@ import (
 // adopt refuses a database that is somebody's: it must be empty or one that an
 // earlier run marked. The simulator would mark real payouts as paid.
 func (s *stack) adopt(ctx context.Context) error {
+	if s.postgres != nil {
+		return nil // its own, also when an earlier run was interrupted before it marked it
+	}
 	if err := migrations.Check(ctx, s.app.db.Pool); err != nil {
 		var tables int
 		err := s.app.db.Pool.QueryRow(ctx, "select count(*) from information_schema.tables where table_schema = 'public'").Scan(&tables)
@@ -30,14 +33,18 @@ func (s *stack) adopt(ctx context.Context) error {
 	return nil
 }
 
-// seed registers the demo partners, publishes the products and sets the clock.
+// seed sets the clock, which marks the database before anything else is in it,
+// registers the demo partners and publishes the products.
 func (s *stack) seed(ctx context.Context) error {
+	if err := s.app.service.ShiftClock(ctx, s.options.clockOffset); err != nil {
+		return err
+	}
 	for name, title := range map[string]string{"acme": "Acme Insurance", "globex": "Globex Bank"} {
 		if err := s.app.service.RegisterPartner(ctx, model.System(), name, title); err != nil {
 			return err
 		}
 	}
-	return errors.Join(s.app.service.PublishShipped(ctx), s.app.service.ShiftClock(ctx, s.options.clockOffset))
+	return s.app.service.PublishShipped(ctx)
 }
 
 // clients are the seeded OAuth clients: two partners, an operator and a source.
