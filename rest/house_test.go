@@ -1,6 +1,7 @@
 package rest_test
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -25,8 +26,9 @@ func TestMain(m *testing.M) { os.Exit(modeltest.Main(m)) }
 type house struct {
 	*modeltest.Bundle
 
-	door   http.Handler
-	issuer *devissuer.Issuer
+	door         http.Handler
+	issuer       *devissuer.Issuer
+	authenticate func(context.Context, string) (model.Actor, error)
 }
 
 func newHouse(t *testing.T) *house {
@@ -48,6 +50,7 @@ func newHouse(t *testing.T) *house {
 	require.NoError(t, err)
 	verifier, err := auth.New(auth.Config{Issuers: []string{server.URL}, Audience: "parapet"})
 	require.NoError(t, err)
+	h.authenticate = verifier.Verify
 	h.door, err = rest.New(rest.Config{Service: h.Service, Authenticate: verifier.Verify, Development: true})
 	require.NoError(t, err)
 	return h
@@ -121,4 +124,12 @@ func (h *house) claim(t *testing.T) (*wire.Quote, *wire.Policy, *wire.Claim) {
 	policy = record[wire.Policy](t, h.get(t, "/v1/policies/"+policy.ID))
 	require.Len(t, policy.Claims, 1)
 	return quote, policy, record[wire.Claim](t, h.get(t, "/v1/claims/"+policy.Claims[0].ID))
+}
+
+// testKeys are the keys that modeltest's services have.
+func testKeys() model.Keys {
+	return model.Keys{
+		Seal:        []model.SealKey{{ID: "test", Secret: []byte("0123456789abcdef0123456789abcdef")}},
+		Fingerprint: []byte("fingerprint-key-of-the-tests-0123"),
+	}
 }

@@ -106,13 +106,12 @@ func overLine(t *testing.T) (door http.Handler, l *line, closing func()) {
 	db, err := model.Open(t.Context(), over, 4)
 	require.NoError(t, err)
 	t.Cleanup(db.Close)
-	service, err := model.New(model.Config{DB: db.Bun, Queue: modeltest.Queue{}, Keys: model.Keys{
-		Seal: []model.SealKey{{ID: "test", Secret: []byte("0123456789abcdef0123456789abcdef")}}, Fingerprint: []byte("fingerprint-key-of-the-tests-0123"),
-	}})
+	service, err := model.New(model.Config{DB: db.Bun, Queue: modeltest.Queue{}, Keys: testKeys()})
 	require.NoError(t, err)
 	probe, err := model.Open(t.Context(), over, 1)
 	require.NoError(t, err)
 	t.Cleanup(probe.Close)
+	t.Cleanup(l.cut) // before the pools close: they would wait for the silence
 	door = open(t, func(c *rest.Config) { c.Service, c.Alive = service, probe.Pool.Ping })
 	return door, l, func() { db.Close(); probe.Close() }
 }
