@@ -97,12 +97,22 @@ func (a *app) wireAPI() error {
 	}
 	a.handler, err = rest.New(rest.Config{
 		Service: a.service, Family: a.settings.Family, Log: a.log, Development: a.settings.Rehearsal,
-		Authenticate: verifier.Verify, Now: time.Now,
+		Authenticate: verifier.Verify, Now: time.Now, Issuers: a.settings.Issuers, Limiter: a.limiter(),
+		Alive: a.river.Ping, // not the pool that requests wait for
 		Ready: func(ctx context.Context) error {
 			return errors.Join(a.db.Pool.Ping(ctx), migrations.Check(ctx, a.db.Pool), verifier.Ready(ctx))
 		},
 	})
 	return err
+}
+
+// limiter counts requests over all nodes of the database.
+func (a *app) limiter() rest.Limiter {
+	perSecond, burst := a.settings.RateLimit, a.settings.RateBurst
+	if perSecond <= 0 {
+		return rest.Unlimited{}
+	}
+	return rest.NewLimiter(rest.RateLimit{PerSecond: perSecond, Burst: burst, Quota: a.service.Quota(perSecond, burst)}, time.Now)
 }
 
 // run serves on the listeners (metrics may be nil) and works jobs until ctx

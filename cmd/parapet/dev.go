@@ -15,13 +15,11 @@ import (
 
 // devOptions are the flags of the development stack.
 type devOptions struct {
-	listen  string
-	dataDir string
-	fresh   bool
-	json    bool
-	// rateLimit is on or off. Limits come with the hardened REST surface; the
-	// switch is here so that programs can rely on it.
-	rateLimit   string
+	listen      string
+	dataDir     string
+	fresh       bool
+	json        bool
+	rateLimit   string // on or off
 	clockOffset time.Duration
 	quiet       bool // no log to standard error
 }
@@ -34,7 +32,7 @@ func dev(ctx context.Context, args []string, out io.Writer) error {
 	set.StringVar(&o.dataDir, "data-dir", "", "folder of database, attachments and keys (default: in your cache folder)")
 	set.BoolVar(&o.fresh, "fresh", false, "discard what an earlier run left in the folder")
 	set.BoolVar(&o.json, "json", false, "print one JSON line when ready, for programs")
-	set.StringVar(&o.rateLimit, "rate-limit", "on", "on or off")
+	set.StringVar(&o.rateLimit, "rate-limit", "on", "on, or off for load tests")
 	set.Func("clock-offset", "move business time against the clock: 240h, -30m, or ISO 8601 such as P10D", func(text string) (err error) {
 		o.clockOffset, err = parseOffset(text)
 		return err

@@ -148,6 +148,9 @@ func (s *stack) startIssuer(running context.Context) error {
 func (s *stack) startApp(ctx, running context.Context) error {
 	s.settings.Files = filepath.Join(s.options.dataDir, "files")
 	s.settings.Rail, s.settings.Rehearsal = rail.SimulatorName, true
+	if s.options.rateLimit == "off" {
+		s.settings.RateLimit = 0
+	}
 	out := io.Writer(os.Stderr)
 	if s.options.quiet {
 		out = io.Discard
