@@ -77,7 +77,7 @@ type Workers struct{ client *river.Client[pgx.Tx] }
 // NewWorkers prepares workers; nothing runs before Start.
 func NewWorkers(c Config) (*Workers, error) {
 	client, err := river.NewClient(riverpgxv5.New(c.Pool), &river.Config{
-		Schema: Schema, Logger: c.Log, Workers: c.workers(), PeriodicJobs: c.periodic(), Queues: queues,
+		Schema: Schema, Logger: slog.New(warnings{c.Log.Handler()}), Workers: c.workers(), PeriodicJobs: c.periodic(), Queues: queues,
 		FetchPollInterval: 200 * time.Millisecond, FetchCooldown: 50 * time.Millisecond,
 		JobTimeout: jobTimeout, RescueStuckJobsAfter: rescueAfter,
 		CompletedJobRetentionPeriod: time.Hour, DiscardedJobRetentionPeriod: 24 * time.Hour,
@@ -143,6 +143,21 @@ func later(err error) error {
 	}
 	return err
 }
+
+// warnings keeps River's own chatter out of the log: what a job did is told once,
+// by logging.
+type warnings struct{ slog.Handler }
+
+// Enabled lets warnings and errors pass.
+func (warnings) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelWarn }
+
+// WithAttrs keeps the bound.
+func (w warnings) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return warnings{w.Handler.WithAttrs(attrs)}
+}
+
+// WithGroup keeps the bound.
+func (w warnings) WithGroup(name string) slog.Handler { return warnings{w.Handler.WithGroup(name)} }
 
 // logging writes one line per attempt, with everything learned on the way.
 type logging struct {
