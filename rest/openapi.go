@@ -2,6 +2,7 @@ package rest
 
 import (
 	"context"
+	_ "embed"
 	"encoding/json" //nolint:depguard // huma's document writes itself for this package only
 	"fmt"
 	"maps"
@@ -13,11 +14,9 @@ import (
 )
 
 // introduction is what a stranger reads first.
-const introduction = `Parametric cover: a quote is bound to a policy, a measured event opens a claim, the claim decides itself, the payout follows.
-
-Requests are strict: a member that does not exist is refused, and everything that is wrong is told at once. Clients must ignore unknown members of answers and tolerate new enum values. Money is a whole number of minor units; measured values are decimal strings with a unit; times are RFC 3339 in UTC.
-
-Every POST takes an ` + "`Idempotency-Key`" + `: the same key and request answer the first answer again, for 30 days.`
+//
+//go:embed guide.md
+var introduction string
 
 // tags order the document like a manual.
 var tags = []*huma.Tag{
@@ -42,7 +41,7 @@ func (d *door) document() (*huma.OpenAPI, error) {
 		},
 		Tags: tags,
 		Components: &huma.Components{
-			Schemas: schemas, Responses: d.problems(schemas), Headers: headers(),
+			Schemas: schemas, Responses: d.sharedProblems(schemas), Headers: headers(),
 			SecuritySchemes: map[string]*huma.SecurityScheme{"bearer": {
 				Type: "http", Scheme: "bearer", BearerFormat: "JWT",
 				Description: "An access token of a trusted issuer (RFC 9068). Each operation names the scope it needs.",
@@ -59,16 +58,6 @@ func (d *door) document() (*huma.OpenAPI, error) {
 	return doc, describe(schemas)
 }
 
-// failures are the statuses of all operations together.
-func (d *door) failures() []int {
-	var all []int
-	for i := range d.routes {
-		all = append(all, d.routes[i].failures()...)
-	}
-	slices.Sort(all)
-	return slices.Compact(all)
-}
-
 func headers() map[string]*huma.Param {
 	text := &huma.Schema{Type: huma.TypeString}
 	return map[string]*huma.Param{
@@ -76,39 +65,12 @@ func headers() map[string]*huma.Param {
 		"ETag":                {Description: "A digest of the answer; If-None-Match with it answers 304.", Schema: text},
 		"Location":            {Description: "Where the record can be read.", Schema: text},
 		"Idempotent-Replayed": {Description: "true when this is the first answer again.", Schema: text},
+		"RateLimit":           {Description: "What is left of the allowance: r requests now, all of them after t seconds (draft-ietf-httpapi-ratelimit-headers).", Schema: text},
+		"RateLimit-Policy":    {Description: "The allowance: q requests in w seconds.", Schema: text},
 		"Retry-After":         {Description: "Seconds to wait before trying again.", Schema: &huma.Schema{Type: huma.TypeInteger}},
 		"WWW-Authenticate":    {Description: "RFC 6750.", Schema: text},
 	}
 }
-
-// problems are the answers that are not a success, one a status that an operation
-// can answer, each with the codes it can carry.
-func (d *door) problems(schemas huma.Registry) map[string]*huma.Response {
-	codes := map[int][]string{}
-	for code, kind := range kinds {
-		codes[kind.status] = append(codes[kind.status], string(code))
-	}
-	all := map[string]*huma.Response{}
-	for _, status := range d.failures() {
-		slices.Sort(codes[status])
-		response := &huma.Response{
-			Description: "Codes: " + strings.Join(codes[status], ", ") + ".",
-			Content:     map[string]*huma.MediaType{problemType: {Schema: schemaOf[problem](schemas)}},
-			Headers:     map[string]*huma.Param{"X-Request-Id": {Ref: "#/components/headers/X-Request-Id"}},
-		}
-		if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable || status == http.StatusConflict {
-			response.Headers["Retry-After"] = &huma.Param{Ref: "#/components/headers/Retry-After"}
-		}
-		if status == http.StatusUnauthorized || status == http.StatusForbidden {
-			response.Headers["WWW-Authenticate"] = &huma.Param{Ref: "#/components/headers/WWW-Authenticate"}
-		}
-		all[problemName(status)] = response
-	}
-	return all
-}
-
-// problemName names a status in components/responses: NotFound.
-func problemName(status int) string { return strings.ReplaceAll(http.StatusText(status), " ", "") }
 
 // publish serves the document, for everybody and in both forms.
 func (d *door) publish(doc *huma.OpenAPI) error {

@@ -49,7 +49,8 @@ type document struct {
 	Paths   map[string]map[string]struct {
 		Security  []map[string][]string
 		Responses map[string]struct {
-			Ref string `json:"$ref"`
+			Ref     string `json:"$ref"`
+			Content map[string]any
 		}
 	}
 	Components struct {
@@ -71,7 +72,9 @@ func TestDocumentIsTheContract(t *testing.T) {
 			described[strings.ToUpper(method)+" "+path] = model.Scope(operation.Security[0]["bearer"][0])
 			for status, response := range operation.Responses {
 				name, shared := strings.CutPrefix(response.Ref, "#/components/responses/")
-				require.Equal(t, status >= "400", shared, status)
+				if status >= "400" && !shared {
+					require.Contains(t, response.Content, "application/problem+json", "%s of %s", status, path)
+				}
 				if shared {
 					require.Contains(t, doc.Components.Responses[name].Content, "application/problem+json")
 				}
@@ -99,7 +102,7 @@ func TestSandboxIsForDevelopment(t *testing.T) {
 	t.Parallel()
 	door := open(t, production)
 	require.Equal(t, http.StatusNotFound, refused(t, request{"POST", "/v1/sandbox/observations", "{}", nil}.to(t, door)).Status)
-	require.NotContains(t, string(request{"GET", "/v1/openapi.json", "", nil}.to(t, door).Body), "sandbox")
+	require.NotContains(t, string(request{"GET", "/v1/openapi.json", "", nil}.to(t, door).Body), `"/sandbox/observations"`)
 }
 
 // The committed document is the served one: a change of the contract shows in

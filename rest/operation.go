@@ -25,8 +25,8 @@ func (r *route) operation(schemas huma.Registry) *huma.Operation {
 	for _, status := range r.statuses {
 		op.Responses[strconv.Itoa(status)] = r.success(status, schemas)
 	}
-	for _, status := range r.failures() {
-		op.Responses[strconv.Itoa(status)] = &huma.Response{Ref: "#/components/responses/" + problemName(status)}
+	for status, response := range r.problems(schemas) {
+		op.Responses[strconv.Itoa(status)] = response
 	}
 	return op
 }
@@ -97,7 +97,7 @@ func (r *route) documentedFilter(name string) *huma.Param {
 }
 
 func (r *route) success(status int, schemas huma.Registry) *huma.Response {
-	names := []string{"X-Request-Id"}
+	names := []string{"X-Request-Id", "RateLimit", "RateLimit-Policy"}
 	response := &huma.Response{Description: "What there is."}
 	if status == http.StatusCreated {
 		response.Description = "What was made."
@@ -116,24 +116,6 @@ func (r *route) success(status int, schemas huma.Registry) *huma.Response {
 	if r.located && status == http.StatusCreated {
 		names = append(names, "Location")
 	}
-	response.Headers = map[string]*huma.Param{}
-	for _, name := range names {
-		response.Headers[name] = &huma.Param{Ref: "#/components/headers/" + name}
-	}
+	response.Headers = referred(names...)
 	return response
-}
-
-// failures are the statuses that an operation can answer, by what it takes.
-func (r *route) failures() []int {
-	all := []int{
-		http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound,
-		http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusServiceUnavailable,
-	}
-	if !r.file {
-		all = append(all, http.StatusNotAcceptable)
-	}
-	if r.in != nil {
-		all = append(all, http.StatusConflict, http.StatusPreconditionFailed, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity)
-	}
-	return all
 }

@@ -28,6 +28,7 @@ type route struct {
 	located  bool         // 201 carries the Location of the record
 	listed   bool         // takes limit and cursor
 	filters  []string     // further query parameters
+	refusals []model.Code // further codes than those of codes
 	file     bool         // answers with bytes of a type of their own
 	sandbox  bool         // exists in development only
 
@@ -134,6 +135,9 @@ func (r route) heldTo(held func(context.Context, *call, any) (any, error)) route
 	r.held = held
 	return r
 }
+
+// refuses with more than every operation of its form does.
+func (r route) refuses(with ...model.Code) route { r.refusals = with; return r }
 
 // atLocation promises the Location of what was made.
 func (r route) atLocation() route { r.located = true; return r }
