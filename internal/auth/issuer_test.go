@@ -48,7 +48,7 @@ type world struct {
 	fetches atomic.Int64 // of the key set, also while it was down
 }
 
-func newWorld(t *testing.T, algorithm string) *world {
+func newWorld(t testing.TB, algorithm string) *world {
 	t.Helper()
 	w := &world{clock: newClock()}
 	server := httptest.NewServer(w)
@@ -78,7 +78,7 @@ func (w *world) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	w.Handler().ServeHTTP(rw, r)
 }
 
-func (w *world) verifier(t *testing.T, change ...func(*auth.Config)) *auth.Verifier {
+func (w *world) verifier(t testing.TB, change ...func(*auth.Config)) *auth.Verifier {
 	t.Helper()
 	config := auth.Config{Issuers: []string{w.address}, Audience: audience, Now: w.now}
 	for _, apply := range change {
@@ -101,7 +101,7 @@ func (w *world) good(changes map[string]any) map[string]any {
 	return claims
 }
 
-func (w *world) sign(t *testing.T, changes map[string]any) string {
+func (w *world) sign(t testing.TB, changes map[string]any) string {
 	t.Helper()
 	token, err := w.Sign("at+jwt", w.good(changes))
 	require.NoError(t, err)
