@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed"
 	"encoding/json" //nolint:depguard // huma's document writes itself for this package only
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -55,7 +56,7 @@ func (d *door) document() (*huma.OpenAPI, error) {
 		doc.AddOperation(d.routes[i].operation(schemas))
 	}
 	finish(schemas, d.routes)
-	return doc, describe(schemas)
+	return doc, errors.Join(describe(schemas), illustrate(doc))
 }
 
 func headers() map[string]*huma.Param {
