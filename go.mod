@@ -3,7 +3,6 @@ module parapet
 go 1.26.0
 
 require (
-	github.com/99designs/gqlgen v0.17.95
 	github.com/bojanz/currency v1.5.0
 	github.com/caarlos0/env/v11 v11.4.2
 	github.com/coreos/go-oidc/v3 v3.21.0
