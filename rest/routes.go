@@ -1,11 +1,27 @@
 package rest
 
-import "parapet/model"
+import (
+	"slices"
+
+	"parapet/model"
+)
 
 // table is the contract, row by row: the one place that says which address does
 // what for whom.
 func (d *door) table() []route {
-	rows := []route{
+	rows := slices.Concat(d.cover(), d.claims(), d.payments(), d.measurements())
+	kept := rows[:0]
+	for _, row := range rows {
+		if d.Development || !row.sandbox {
+			kept = append(kept, row)
+		}
+	}
+	return kept
+}
+
+// cover is what is bought.
+func (d *door) cover() []route {
+	return []route{
 		reads("/products", model.ScopeProductsRead, d.getProducts).
 			named("listProducts", "Products", "List products", "The newest version of each, by key. There are few, so they are one page."),
 		reads("/products/{key}", model.ScopeProductsRead, d.getProduct).
@@ -24,7 +40,12 @@ func (d *door) table() []route {
 			named("listPolicies", "Policies", "List policies", "Newest first."),
 		reads("/policies/{policy_id}", model.ScopePoliciesRead, d.getPolicy).
 			named("getPolicy", "Policies", "Read a policy", ""),
+	}
+}
 
+// claims are what is owed, and everything said about it.
+func (d *door) claims() []route {
+	return []route{
 		records("/claims", model.ScopeClaimsWrite, d.openClaim).atLocation().refuses(model.CodeTriggerNotMet, model.CodePolicyNotInForce, model.CodeLimitExhausted, model.CodeStateConflict, model.CodeReferenceTaken).heldTo(d.heldPolicy).
 			named("createClaim", "Claims", "Open a claim", "A claim that names an observation or a source event is decided by the policy's trigger: 201 when it is met, 422 trigger_not_met with the numbers when it is not. A claim that names neither is decided by an operator. Where the policy already has a claim for the occurrence, usually because matching opened it, the answer is 200 with that claim."),
 		finds("/claims", model.ScopeClaimsRead, claimFilters, d.getClaims).
@@ -45,7 +66,12 @@ func (d *door) table() []route {
 			named("createMessage", "Messages", "Write a message", ""),
 		lists("/claims/{claim_id}/messages", model.ScopeClaimsRead, d.getMessages).
 			named("listMessages", "Messages", "Read the conversation", "Oldest first."),
+	}
+}
 
+// payments are where the money goes.
+func (d *door) payments() []route {
+	return []route{
 		creates("/payout_methods", model.ScopePayoutMethodsWrite, d.recordPayoutMethod).refuses(model.CodeStateConflict, model.CodeReferenceTaken).heldTo(d.heldPayee).
 			named("createPayoutMethod", "Payouts", "Record a payout method", "The number is checked, stored encrypted, never shown again and never logged. An earlier method of the same claim or policy is replaced; payouts that waited for one move on."),
 		lists("/claims/{claim_id}/payout-methods", model.ScopeClaimsRead, d.getPayoutMethods).
@@ -55,17 +81,15 @@ func (d *door) table() []route {
 			named("listPayouts", "Payouts", "List a claim's payouts", "Newest first. Either scope suffices."),
 		reads("/payouts/{payout_id}", model.ScopeClaimsRead, d.getPayout).or(model.ScopePayoutsRead).
 			named("getPayout", "Payouts", "Read a payout", "Either scope suffices."),
+	}
+}
 
+// measurements are what happened.
+func (d *door) measurements() []route {
+	return []route{
 		records("/observations", model.ScopeObservationsWrite, d.recordObservations).
 			named("createObservations", "Observations", "Report what was measured", "One observation answers 201, or 200 when it says nothing new. Up to 1000 under observations answer 200 with a result for each."),
 		records("/sandbox/observations", model.ScopeClaimsWrite, d.rehearseObservations).rehearsed().
 			named("createSandboxObservations", "Observations", "Rehearse a claim", "Like POST /observations, in development only, and seen by your own policies only."),
 	}
-	kept := rows[:0]
-	for _, row := range rows {
-		if d.Development || !row.sandbox {
-			kept = append(kept, row)
-		}
-	}
-	return kept
 }
