@@ -5,49 +5,68 @@ import (
 	"fmt"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/uptrace/bun"
 
 	"parapet/model/product"
 	"parapet/model/wire"
 )
 
-// ListProducts are the newest versions of all products, by key. There are few,
-// so the list has one page.
-func (s *Service) ListProducts(ctx context.Context, actor Actor) (*wire.List[wire.Product], error) {
+// ListProducts are the newest versions of all products, by key. Errors:
+// cursor_invalid.
+func (s *Service) ListProducts(ctx context.Context, actor Actor, in PageRequest) (*wire.List[wire.Product], error) {
 	if err := s.authorize(ctx, actor, ScopeProductsRead); err != nil {
 		return nil, err
 	}
+	p, err := s.page(actor, in, "products")
+	if err != nil {
+		return nil, err
+	}
 	var rows []productRow
-	err := s.db.NewSelect().Model(&rows).DistinctOn("key").OrderExpr("key, version desc").Scan(ctx)
+	err = s.newest(&rows).Where("key > ?", p.after).Limit(p.fetch()).Scan(ctx)
 	if err != nil {
 		return nil, explain(fmt.Errorf("list products: %w", err))
 	}
-	list := &wire.List[wire.Product]{Object: "list", Data: make([]wire.Product, 0, len(rows))}
+	records := make(map[string]*wire.Product, len(rows))
 	for _, row := range rows {
-		p, err := s.productVersion(ctx, s.db, row.Key, row.Version)
-		if err != nil {
+		if records[row.Key], err = s.publicProduct(ctx, row); err != nil {
 			return nil, err
 		}
-		record, err := row.public(p)
-		if err != nil {
-			return nil, err
-		}
-		list.Data = append(list.Data, *record)
 	}
-	return list, nil
+	key := func(r *productRow) string { return r.Key }
+	return paged(p, rows, key, func(r *productRow) wire.Product { return *records[r.Key] })
 }
 
 // GetProduct is the newest version of a product. Errors: not_found.
 func (s *Service) GetProduct(ctx context.Context, actor Actor, key string) (*wire.Product, error) {
-	list, err := s.ListProducts(ctx, actor)
+	if err := s.authorize(ctx, actor, ScopeProductsRead); err != nil {
+		return nil, err
+	}
+	none := Fail(CodeNotFound, "There is no product with this key.")
+	if !slug.MatchString(key) { // keys are slugs; the database cannot even be asked for some others
+		return nil, none
+	}
+	var row productRow
+	err := s.newest(&row).Where("key = ?", key).Scan(ctx)
+	if absent(err) {
+		return nil, none
+	}
+	if err != nil {
+		return nil, explain(fmt.Errorf("read product: %w", err))
+	}
+	return s.publicProduct(ctx, row)
+}
+
+// newest reads the newest version of each product.
+func (s *Service) newest(rows any) *bun.SelectQuery {
+	return s.db.NewSelect().Model(rows).DistinctOn("key").OrderExpr("key, version desc")
+}
+
+func (s *Service) publicProduct(ctx context.Context, row productRow) (*wire.Product, error) {
+	p, err := s.productVersion(ctx, s.db, row.Key, row.Version)
 	if err != nil {
 		return nil, err
 	}
-	for i := range list.Data {
-		if list.Data[i].Key == key {
-			return &list.Data[i], nil
-		}
-	}
-	return nil, Fail(CodeNotFound, "There is no product with this key.")
+	return row.public(p)
 }
 
 // public is the product as partners see it; its id is its key.

@@ -3,11 +3,12 @@ package rest
 import (
 	"context"
 
+	"parapet/model"
 	"parapet/model/wire"
 )
 
-func (d *door) getProducts(ctx context.Context, c *call) (*wire.List[wire.Product], error) {
-	return d.Service.ListProducts(ctx, c.actor)
+func (d *door) getProducts(ctx context.Context, c *call, page model.PageRequest) (*wire.List[wire.Product], error) {
+	return d.Service.ListProducts(ctx, c.actor, page)
 }
 
 func (d *door) getProduct(ctx context.Context, c *call) (*wire.Product, error) {

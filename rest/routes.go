@@ -22,8 +22,8 @@ func (d *door) table() []route {
 // cover is what is bought.
 func (d *door) cover() []route {
 	return []route{
-		reads("/products", model.ScopeProductsRead, d.getProducts).
-			named("listProducts", "Products", "List products", "The newest version of each, by key. There are few, so they are one page."),
+		lists("/products", model.ScopeProductsRead, d.getProducts).
+			named("listProducts", "Products", "List products", "The newest version of each, by key."),
 		reads("/products/{key}", model.ScopeProductsRead, d.getProduct).
 			named("getProduct", "Products", "Read a product", "Its newest version: the schema of a quote's context, trigger, payout shape, prices and worked examples."),
 

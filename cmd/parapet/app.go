@@ -96,7 +96,7 @@ func (a *app) wireAPI() error {
 		return fmt.Errorf("tokens: %w", err)
 	}
 	a.handler, err = rest.New(rest.Config{
-		Service: a.service, Family: a.settings.Family, Log: a.log, Development: a.settings.Rehearsal,
+		Service: a.service, Family: a.settings.Family, BaseURL: a.settings.BaseURL, Log: a.log, Development: a.settings.Rehearsal,
 		Authenticate: verifier.Verify, Now: time.Now, Issuers: a.settings.Issuers, Limiter: a.limiter(),
 		Alive: a.river.Ping, // not the pool that requests wait for
 		Ready: func(ctx context.Context) error {

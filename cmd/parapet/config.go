@@ -31,6 +31,7 @@ type settings struct {
 	RequireType    bool          `env:"PARAPET_REQUIRE_AT_JWT" envDefault:"false" help:"refuse tokens whose typ is not at+jwt"`
 	Listen         string        `env:"PARAPET_LISTEN" envDefault:"127.0.0.1:8080" help:"address of the API"`
 	MetricsListen  string        `env:"PARAPET_METRICS_LISTEN" envDefault:"" help:"address of /metrics; empty: not served"`
+	BaseURL        string        `env:"PARAPET_BASE_URL" envDefault:"" help:"origin that partners see, https://api.example.com; empty: what the request names"`
 	Family         string        `env:"PARAPET_FAMILY" envDefault:"parametric" help:"the second base address is /<family>/v1"`
 	Roles          []string      `env:"PARAPET_ROLES" envDefault:"api,workers" help:"what serve does: api, workers or both"`
 	Connections    int32         `env:"PARAPET_CONNECTIONS" envDefault:"20" help:"most database connections of the domain; the job queue has 8 of its own"`
