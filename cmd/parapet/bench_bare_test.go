@@ -1,0 +1,283 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"net"
+	"net/http"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+	"go.jetify.com/typeid"
+)
+
+// bare is what the service is compared with: the least code that reads and
+// writes the same rows and answers the same bytes, one prepared statement a
+// table and one transaction a write. It knows the token by heart, checks
+// nothing, prices nothing, and copies what the service once wrote.
+type bare struct {
+	db       *pgxpool.Pool
+	partners map[string]string // by Authorization
+
+	quote, policy, created, bound, activated sample
+}
+
+func newBare(b *testing.B, database, token string, quote, policy []byte) *bare {
+	config, err := pgxpool.ParseConfig(database)
+	require.NoError(b, err)
+	config.MaxConns = 20
+	config.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
+		conn.TypeMap().RegisterType(&pgtype.Type{Name: "json", OID: pgtype.JSONOID, Codec: pgtype.TextCodec{}})
+		conn.TypeMap().RegisterType(&pgtype.Type{Name: "timestamptz", OID: pgtype.TimestamptzOID, Codec: &pgtype.TimestamptzCodec{ScanLocation: time.UTC}})
+		return nil
+	}
+	db, err := pgxpool.NewWithConfig(b.Context(), config)
+	require.NoError(b, err)
+	b.Cleanup(db.Close)
+	return &bare{
+		db: db, partners: map[string]string{"Bearer " + token: "acme"},
+		quote:     newSample(b, db, "quotes", "true", quote).with("status", "priced", "policy_id", nil, "version", 1),
+		policy:    newSample(b, db, "policies", "true", policy),
+		created:   newSample(b, db, "events", "type = 'quote.created'", nil),
+		bound:     newSample(b, db, "events", "type = 'quote.bound'", nil),
+		activated: newSample(b, db, "events", "type = 'policy.activated'", nil),
+	}
+}
+
+// serve listens on loopback until the benchmark ends.
+func (s *bare) serve(b *testing.B) (address string) {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /v1/quotes", s.admit(s.createQuote))
+	mux.HandleFunc("POST /v1/policies", s.admit(s.bindPolicy))
+	mux.HandleFunc("GET /v1/policies/{id}", s.admit(s.getPolicy))
+	mux.HandleFunc("GET /v1/claims/{id}/timeline", s.admit(s.getTimeline))
+	listener, err := new(net.ListenConfig).Listen(b.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(b, err)
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}
+	go func() { _ = server.Serve(listener) }()
+	b.Cleanup(func() { _ = server.Close() })
+	return listener.Addr().String()
+}
+
+// admit looks the token up.
+func (s *bare) admit(do func(r *http.Request, partner string) (int, []byte, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		partner, ok := s.partners[r.Header.Get("Authorization")]
+		if !ok {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		status, body, err := do(r, partner)
+		if err != nil {
+			status, body = http.StatusInternalServerError, []byte(err.Error())
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+		w.WriteHeader(status)
+		_, _ = w.Write(body)
+	}
+}
+
+func (s *bare) createQuote(r *http.Request, _ string) (int, []byte, error) {
+	var in struct {
+		Product string          `json:"product"`
+		Context json.RawMessage `json:"context"`
+	}
+	if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
+		return 0, nil, err
+	}
+	id := uuid.Must(uuid.NewV7())
+	renamed := s.quote.renamed(id)
+	err := pgx.BeginFunc(r.Context(), s.db, func(tx pgx.Tx) error {
+		quote := s.quote.with("id", id, "product", in.Product, "context", string(in.Context))
+		if _, err := tx.Exec(r.Context(), quote.insert, quote.args...); err != nil {
+			return err
+		}
+		return tell(r.Context(), tx, s.created.about(id, renamed))
+	})
+	return http.StatusCreated, renamed(s.quote.record), err
+}
+
+func (s *bare) bindPolicy(r *http.Request, partner string) (int, []byte, error) {
+	var in struct {
+		QuoteID string `json:"quote_id"`
+	}
+	if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
+		return 0, nil, err
+	}
+	quoteID, err := typeid.FromString(in.QuoteID)
+	if err != nil {
+		return 0, nil, err
+	}
+	quote, id := uuid.UUID(quoteID.UUIDBytes()), uuid.Must(uuid.NewV7())
+	quoteRenamed, policyRenamed := s.quote.renamed(quote), s.policy.renamed(id)
+	renamed := func(text []byte) []byte { return policyRenamed(quoteRenamed(text)) }
+	err = pgx.BeginFunc(r.Context(), s.db, func(tx pgx.Tx) error {
+		var status string
+		var cover, holder *string
+		err := tx.QueryRow(r.Context(), "select status, cover, context from quotes where id = $1 and partner = $2 for no key update", quote, partner).Scan(&status, &cover, &holder)
+		if err != nil || status != "priced" {
+			return errors.Join(err, errors.New(status))
+		}
+		policy := s.policy.with("id", id, "quote_id", quote, "cover", cover)
+		if _, err := tx.Exec(r.Context(), policy.insert, policy.args...); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(r.Context(), "update quotes set status = 'bound', policy_id = $1, version = version + 1, updated_at = now() where id = $2 and partner = $3", id, quote, partner); err != nil {
+			return err
+		}
+		return tell(r.Context(), tx, s.bound.about(quote, renamed), s.activated.about(id, renamed))
+	})
+	return http.StatusCreated, renamed(s.policy.record), err
+}
+
+// policyAnswer is a policy as it is answered, with what is kept as JSON left as it
+// is.
+type policyAnswer struct {
+	barePublic
+	Status         string          `json:"status"`
+	CoverPhase     string          `json:"cover_phase"`
+	QuoteID        string          `json:"quote_id"`
+	Product        string          `json:"product"`
+	ProductVersion int             `json:"product_version"`
+	Policyholder   json.RawMessage `json:"policyholder"`
+	Cover          json.RawMessage `json:"cover"`
+	TermsHash      string          `json:"terms_hash"`
+	Premium        bareMoney       `json:"premium"`
+	Limit          bareMoney       `json:"limit"`
+	LimitRemaining bareMoney       `json:"limit_remaining"`
+	EffectiveAt    time.Time       `json:"effective_at"`
+	ExpiresAt      time.Time       `json:"expires_at"`
+	Claims         []bareClaim     `json:"claims"`
+	CancelledAt    *time.Time      `json:"cancelled_at"`
+}
+
+type barePublic struct {
+	bareHeader
+	PartnerReference *string         `json:"partner_reference"`
+	Metadata         json.RawMessage `json:"metadata"`
+}
+
+type bareHeader struct {
+	ID        string    `json:"id"`
+	Object    string    `json:"object"`
+	Partner   string    `json:"partner"`
+	CreatedAt time.Time `json:"created_at"`
+	UpdatedAt time.Time `json:"updated_at"`
+	Version   int64     `json:"version"`
+}
+
+type bareMoney struct {
+	Amount   int64  `json:"amount"`
+	Currency string `json:"currency"`
+}
+
+type bareClaim struct {
+	ID     string `json:"id"`
+	Status string `json:"status"`
+}
+
+func (s *bare) getPolicy(r *http.Request, partner string) (int, []byte, error) {
+	key, err := typeid.FromString(r.PathValue("id"))
+	if err != nil {
+		return 0, nil, err
+	}
+	p := policyAnswer{barePublic: barePublic{bareHeader: bareHeader{ID: r.PathValue("id"), Object: "policy"}}, CoverPhase: "in_force", Claims: []bareClaim{}}
+	var quote uuid.UUID
+	var currency string
+	var claims []uuid.UUID
+	var statuses []string
+	var metadata, holder, cover string
+	err = s.db.QueryRow(r.Context(), `select p.partner, p.created_at, p.updated_at, p.version, p.partner_reference, coalesce(nullif(p.metadata::text, 'null'), '{}'), p.status, p.quote_id, p.product, p.product_version,
+			coalesce(p.policyholder::text, 'null'), p.cover::text, p.terms_hash, p.currency, p.premium_amount, p.limit_amount, p.limit_remaining, p.effective_at, p.expires_at, p.cancelled_at, c.ids, c.statuses
+		from policies p cross join lateral (
+			select array_agg(id order by id) as ids, array_agg(status order by id) as statuses from claims where policy_id = p.id and partner = p.partner) c
+		where p.id = $1 and p.partner = $2`, uuid.UUID(key.UUIDBytes()), partner).
+		Scan(&p.Partner, &p.CreatedAt, &p.UpdatedAt, &p.Version, &p.PartnerReference, &metadata, &p.Status, &quote, &p.Product, &p.ProductVersion,
+			&holder, &cover, &p.TermsHash, &currency, &p.Premium.Amount, &p.Limit.Amount, &p.LimitRemaining.Amount, &p.EffectiveAt, &p.ExpiresAt, &p.CancelledAt, &claims, &statuses)
+	if err != nil {
+		return 0, nil, err
+	}
+	p.QuoteID, p.Cover, p.Metadata, p.Policyholder = public("quo", quote), json.RawMessage(cover), json.RawMessage(metadata), json.RawMessage(holder)
+	p.Premium.Currency, p.Limit.Currency, p.LimitRemaining.Currency = currency, currency, currency
+	for i, claim := range claims {
+		p.Claims = append(p.Claims, bareClaim{public("clm", claim), statuses[i]})
+	}
+	return encoded(p)
+}
+
+type entryAnswer struct {
+	bareHeader
+	Sequence int64           `json:"sequence"`
+	Kind     string          `json:"kind"`
+	At       time.Time       `json:"at"`
+	Actor    bareActor       `json:"actor"`
+	Summary  string          `json:"summary"`
+	Data     json.RawMessage `json:"data"`
+	EventID  *string         `json:"event_id"`
+}
+
+type bareActor struct {
+	Kind string `json:"kind"`
+	Name string `json:"name"`
+}
+
+func (s *bare) getTimeline(r *http.Request, partner string) (int, []byte, error) {
+	key, err := typeid.FromString(r.PathValue("id"))
+	if err != nil {
+		return 0, nil, err
+	}
+	rows, err := s.db.Query(r.Context(), `select id, partner, sequence, kind, at, actor_kind, actor_name, summary, data, event_id
+		from timeline_entries where claim_id = $1 and partner = $2 order by sequence limit 21`, uuid.UUID(key.UUIDBytes()), partner)
+	if err != nil {
+		return 0, nil, err
+	}
+	entries, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (entryAnswer, error) {
+		e := entryAnswer{bareHeader: bareHeader{Object: "timeline_entry", Version: 1}}
+		var id uuid.UUID
+		var event *uuid.UUID
+		var data string
+		err := row.Scan(&id, &e.Partner, &e.Sequence, &e.Kind, &e.At, &e.Actor.Kind, &e.Actor.Name, &e.Summary, &data, &event)
+		e.ID, e.CreatedAt, e.UpdatedAt, e.Data = public("tle", id), e.At, e.At, json.RawMessage(data)
+		if event != nil {
+			text := public("evt", *event)
+			e.EventID = &text
+		}
+		return e, err
+	})
+	if err != nil {
+		return 0, nil, err
+	}
+	return encoded(struct {
+		Object     string        `json:"object"`
+		Data       []entryAnswer `json:"data"`
+		HasMore    bool          `json:"has_more"`
+		NextCursor *string       `json:"next_cursor"`
+	}{"list", entries, false, nil})
+}
+
+func encoded(record any) (int, []byte, error) {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(record)
+	return http.StatusOK, bytes.TrimSuffix(out.Bytes(), []byte("\n")), err
+}
+
+func public(prefix string, id uuid.UUID) string {
+	text, err := typeid.FromUUIDBytesWithPrefix(prefix, id[:])
+	if err != nil {
+		panic(err)
+	}
+	return text.String()
+}

@@ -1,0 +1,170 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"iter"
+	"net"
+	"runtime"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// callers is how many ask at once, each over a connection that is kept.
+const callers = 8
+
+// side is one of the two that are compared.
+type side struct {
+	callers []*caller
+	laps    []lap
+}
+
+// lap is one round of one side.
+type lap struct {
+	requests  int
+	elapsed   time.Duration
+	processor time.Duration
+	mallocs   uint64
+	latencies []time.Duration
+}
+
+func newSide(b *testing.B, address string) *side {
+	s := &side{}
+	for range callers {
+		s.callers = append(s.callers, dial(b, address))
+	}
+	return s
+}
+
+// run asks everything once.
+func (s *side) run(b *testing.B, token string, asked []request) {
+	texts := make([][]byte, len(asked))
+	for i, r := range asked {
+		texts[i] = r.text(token)
+	}
+	l := lap{requests: len(asked), latencies: make([]time.Duration, len(asked))}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	used, began := processor(b), time.Now()
+	var next atomic.Int64
+	var all sync.WaitGroup
+	for _, c := range s.callers {
+		all.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(texts)); i = next.Add(1) - 1 {
+				sent := time.Now()
+				if err := c.exchange(texts[i], asked[i].status); err != nil {
+					b.Error(err)
+					return
+				}
+				l.latencies[i] = time.Since(sent)
+			}
+		})
+	}
+	all.Wait()
+	l.elapsed, l.processor = time.Since(began), processor(b)-used
+	runtime.ReadMemStats(&after)
+	l.mallocs = after.Mallocs - before.Mallocs
+	s.laps = append(s.laps, l)
+	if b.Failed() {
+		b.FailNow()
+	}
+}
+
+func (l lap) speed() float64 { return float64(l.requests) / l.elapsed.Seconds() }
+
+// ratios compares two sides round by round.
+func ratios(ours, theirs *side) iter.Seq[float64] {
+	return func(yield func(float64) bool) {
+		for i := range ours.laps {
+			if !yield(ours.laps[i].speed() / theirs.laps[i].speed()) {
+				return
+			}
+		}
+	}
+}
+
+func (s *side) report(b *testing.B, prefix string) {
+	var speeds, processors, mallocs []float64
+	var latencies []time.Duration
+	for _, l := range s.laps {
+		speeds = append(speeds, l.speed())
+		processors = append(processors, float64(l.processor.Microseconds())/float64(l.requests))
+		mallocs = append(mallocs, float64(l.mallocs)/float64(l.requests))
+		latencies = append(latencies, l.latencies...)
+	}
+	slices.Sort(latencies)
+	b.ReportMetric(median(speeds), prefix+"req/s")
+	b.ReportMetric(float64(latencies[len(latencies)*99/100].Microseconds())/1000, prefix+"p99-ms")
+	b.ReportMetric(median(mallocs), prefix+"allocs/req")
+	b.ReportMetric(median(processors), prefix+"cpu-µs/req")
+}
+
+func median(values []float64) float64 {
+	slices.Sort(values)
+	return values[len(values)/2]
+}
+
+// caller is HTTP/1.1 with next to no cost of its own, so that what is measured is
+// the server.
+type caller struct {
+	conn net.Conn
+	in   *bufio.Reader
+	body []byte // of the last answer
+}
+
+func dial(b *testing.B, address string) *caller {
+	conn, err := new(net.Dialer).DialContext(b.Context(), "tcp", address)
+	require.NoError(b, err)
+	b.Cleanup(func() { _ = conn.Close() })
+	return &caller{conn: conn, in: bufio.NewReaderSize(conn, 64<<10)}
+}
+
+// text is the request as it is sent.
+func (r request) text(token string) []byte {
+	return fmt.Appendf(nil, "%s %s HTTP/1.1\r\nHost: parapet\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
+		r.method, r.path, token, len(r.body), r.body)
+}
+
+// exchange sends a request and reads its answer, which must have the status.
+func (c *caller) exchange(text []byte, status int) error {
+	if _, err := c.conn.Write(text); err != nil {
+		return fmt.Errorf("ask: %w", err)
+	}
+	got, length := 0, 0
+	for {
+		line, err := c.in.ReadSlice('\n')
+		if err != nil {
+			return fmt.Errorf("read head: %w", err)
+		}
+		line = bytes.TrimRight(line, "\r\n")
+		if len(line) == 0 {
+			break
+		}
+		if rest, ok := bytes.CutPrefix(line, []byte("HTTP/1.1 ")); ok {
+			got, err = strconv.Atoi(string(rest[:3]))
+		} else if rest, ok := bytes.CutPrefix(line, []byte("Content-Length: ")); ok {
+			length, err = strconv.Atoi(string(rest))
+		}
+		if err != nil {
+			return fmt.Errorf("head %q: %w", line, err)
+		}
+	}
+	c.body = slices.Grow(c.body[:0], length)[:length]
+	if _, err := io.ReadFull(c.in, c.body); err != nil {
+		return fmt.Errorf("read body: %w", err)
+	}
+	if got != status {
+		return fmt.Errorf("answered %d, want %d: %s", got, status, c.body)
+	}
+	return nil
+}
