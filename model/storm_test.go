@@ -110,7 +110,9 @@ func TestAStormThatMayGrowIsNotDeclined(t *testing.T) {
 	}{
 		"it grows": {
 			func(b *modeltest.Bundle) { blow(b, "AL01", "140", trigger.Final) },
-			"approved", []string{"threshold_met"}, amount(10_000_000),
+			"approved",
+			[]string{"threshold_met"},
+			amount(10_000_000),
 		},
 		"it passes": {
 			func(b *modeltest.Bundle) {
@@ -118,7 +120,9 @@ func TestAStormThatMayGrowIsNotDeclined(t *testing.T) {
 				b.Sweep()
 				b.Work()
 			},
-			"declined", []string{"threshold_not_met"}, nil,
+			"declined",
+			[]string{"threshold_not_met"},
+			nil,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

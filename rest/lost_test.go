@@ -137,9 +137,9 @@ func TestLostDatabase(t *testing.T) {
 					continue // partners do not post them
 				}
 				all.Go(func() {
-					began := time.Now() //nolint:forbidigo // the promise is about the caller's clock
+					began := time.Now()
 					answer := request{method, "/v1" + filled(path), body(path), nil}.to(t, door)
-					took := time.Since(began) //nolint:forbidigo // the promise is about the caller's clock
+					took := time.Since(began)
 					if answer.StatusCode != http.StatusServiceUnavailable || answer.Header.Get("Retry-After") == "" || took > 2*time.Second {
 						t.Errorf("%s: %d after %v: %s", operation, answer.StatusCode, took, answer.Body[:min(300, len(answer.Body))])
 					}

@@ -78,9 +78,7 @@ func requireOnly(tree *Tree) (broken []string) {
 }
 
 // serial are the tests that cannot run beside others, each with its reason.
-var serial = map[string]string{
-	"internal/filestore.TestS3StoresAndReads": "the keys of the store come from the environment, which is the process's",
-}
+var serial = map[string]string{}
 
 func parallel(tree *Tree) (broken []string) {
 	for _, file := range tree.Files {

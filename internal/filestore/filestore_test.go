@@ -28,16 +28,12 @@ func open(t *testing.T) (*filestore.Folder, string) {
 }
 
 // bucket is a real server that speaks the S3 protocol, in memory.
-//
-// Not parallel: the keys come from the environment, which is the process's.
 func bucket(t *testing.T) filestore.Store {
 	t.Helper()
 	backend := s3mem.New()
 	require.NoError(t, backend.CreateBucket("claims"))
 	server := httptest.NewServer(gofakes3.New(backend).Server())
 	t.Cleanup(server.Close)
-	t.Setenv("AWS_ACCESS_KEY_ID", "key")
-	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
 	store, err := filestore.Open("s3://claims/attachments?endpoint=" + server.URL + "&region=us-east-1")
 	require.NoError(t, err)
 	return store
@@ -49,7 +45,10 @@ func TestFolderStoresAndReads(t *testing.T) {
 	storesAndReads(t, folder)
 }
 
+// Not parallel: the keys come from the environment, which is the process's.
 func TestS3StoresAndReads(t *testing.T) {
+	t.Setenv("AWS_ACCESS_KEY_ID", "key")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
 	store := bucket(t)
 	storesAndReads(t, store)
 	broken := io.MultiReader(strings.NewReader("half"), iotest.ErrReader(errors.New("gone")))
