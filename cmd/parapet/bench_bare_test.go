@@ -156,8 +156,8 @@ type policyAnswer struct {
 	Premium        bareMoney       `json:"premium"`
 	Limit          bareMoney       `json:"limit"`
 	LimitRemaining bareMoney       `json:"limit_remaining"`
-	EffectiveAt    time.Time       `json:"effective_at"`
-	ExpiresAt      time.Time       `json:"expires_at"`
+	EffectiveAt    stamp           `json:"effective_at"`
+	ExpiresAt      stamp           `json:"expires_at"`
 	Claims         []bareClaim     `json:"claims"`
 	CancelledAt    *time.Time      `json:"cancelled_at"`
 }
@@ -169,12 +169,19 @@ type barePublic struct {
 }
 
 type bareHeader struct {
-	ID        string    `json:"id"`
-	Object    string    `json:"object"`
-	Partner   string    `json:"partner"`
-	CreatedAt time.Time `json:"created_at"`
-	UpdatedAt time.Time `json:"updated_at"`
-	Version   int64     `json:"version"`
+	ID        string `json:"id"`
+	Object    string `json:"object"`
+	Partner   string `json:"partner"`
+	CreatedAt stamp  `json:"created_at"`
+	UpdatedAt stamp  `json:"updated_at"`
+	Version   int64  `json:"version"`
+}
+
+// stamp is a time with all its microseconds.
+type stamp struct{ time.Time }
+
+func (s stamp) MarshalJSON() ([]byte, error) {
+	return s.AppendFormat(nil, `"2006-01-02T15:04:05.000000Z"`), nil
 }
 
 type bareMoney struct {
@@ -203,8 +210,8 @@ func (s *bare) getPolicy(r *http.Request, partner string) (int, []byte, error) {
 		from policies p cross join lateral (
 			select array_agg(id order by id) as ids, array_agg(status order by id) as statuses from claims where policy_id = p.id and partner = p.partner) c
 		where p.id = $1 and p.partner = $2`, uuid.UUID(key.UUIDBytes()), partner).
-		Scan(&p.Partner, &p.CreatedAt, &p.UpdatedAt, &p.Version, &p.PartnerReference, &metadata, &p.Status, &quote, &p.Product, &p.ProductVersion,
-			&holder, &cover, &p.TermsHash, &currency, &p.Premium.Amount, &p.Limit.Amount, &p.LimitRemaining.Amount, &p.EffectiveAt, &p.ExpiresAt, &p.CancelledAt, &claims, &statuses)
+		Scan(&p.Partner, &p.CreatedAt.Time, &p.UpdatedAt.Time, &p.Version, &p.PartnerReference, &metadata, &p.Status, &quote, &p.Product, &p.ProductVersion,
+			&holder, &cover, &p.TermsHash, &currency, &p.Premium.Amount, &p.Limit.Amount, &p.LimitRemaining.Amount, &p.EffectiveAt.Time, &p.ExpiresAt.Time, &p.CancelledAt, &claims, &statuses)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -220,7 +227,7 @@ type entryAnswer struct {
 	bareHeader
 	Sequence int64           `json:"sequence"`
 	Kind     string          `json:"kind"`
-	At       time.Time       `json:"at"`
+	At       stamp           `json:"at"`
 	Actor    bareActor       `json:"actor"`
 	Summary  string          `json:"summary"`
 	Data     json.RawMessage `json:"data"`
@@ -247,7 +254,7 @@ func (s *bare) getTimeline(r *http.Request, partner string) (int, []byte, error)
 		var id uuid.UUID
 		var event *uuid.UUID
 		var data string
-		err := row.Scan(&id, &e.Partner, &e.Sequence, &e.Kind, &e.At, &e.Actor.Kind, &e.Actor.Name, &e.Summary, &data, &event)
+		err := row.Scan(&id, &e.Partner, &e.Sequence, &e.Kind, &e.At.Time, &e.Actor.Kind, &e.Actor.Name, &e.Summary, &data, &event)
 		e.ID, e.CreatedAt, e.UpdatedAt, e.Data = public("tle", id), e.At, e.At, json.RawMessage(data)
 		if event != nil {
 			text := public("evt", *event)
