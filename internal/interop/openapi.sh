@@ -4,7 +4,7 @@
 set -eu
 cd "$(dirname "$0")"
 
-npm ci --silent --no-audit --no-fund
+./install
 export REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true
 report=$(npx --no-install redocly lint --extends=recommended --max-problems=1000 --format=json ../../rest/openapi.yaml 2>/dev/null) || true
 printf '%s' "$report" | node -e '
