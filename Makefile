@@ -9,7 +9,7 @@ GO_TEST := go test -timeout=15m
 LINT    := go tool -modfile=internal/tools/go.mod golangci-lint
 
 .DEFAULT_GOAL := help
-.PHONY: help demo dev build test test/race test/interop lint format generate golden verify bench clean postgres
+.PHONY: help demo dev build test test/race test/interop lint format generate verify bench clean postgres
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z\/]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -39,14 +39,12 @@ lint: ## read the code for mistakes; the first run compiles the linter
 format: ## format the code as lint wants it
 	$(LINT) fmt ./...
 
-generate: ## write the generated code anew
-	go generate ./...
+generate: postgres ## write what is generated anew: the OpenAPI document and its examples from a real story
+	go test -count=1 -run='^TestExamples$$' ./rest -examples
+	go test -count=1 -run='^TestCommittedDocument$$' ./rest -update
 
-golden: postgres ## accept what the tests get now as what they expect; read the diff
-	UPDATE_GOLDEN=1 $(GO_TEST) -count=1 -run=Golden ./...
-
-verify: ## check that generated code, go.mod and the house rules are as committed
-	@internal/tools/unchanged go generate ./...
+verify: postgres ## check that the generated document, go.mod and the house rules are as committed
+	go test -count=1 -run='^(TestCommittedDocument|TestExamplesAreTrue)$$' ./rest
 	go mod tidy -diff
 	@! find graph/unbound -name '*.go' 2>/dev/null | grep . || { echo "graph/unbound holds resolvers without a home: move them" >&2; exit 1; }
 	$(GO_TEST) -count=1 ./internal/arch
