@@ -172,19 +172,34 @@ func (r *policyRow) settle(place trigger.Place) {
 
 // GetPolicy is one policy. Errors: not_found.
 func (s *Service) GetPolicy(ctx context.Context, actor Actor, id string) (*wire.Policy, error) {
-	row := new(policyRow)
-	if err := s.read(ctx, actor, ScopePoliciesRead, nounPolicy, id, row); err != nil {
+	row := new(policyView)
+	err := s.read(ctx, actor, ScopePoliciesRead, nounPolicy, id, row, businessNow+" as asked_at",
+		"(select json_agg(json_build_object('id', c.id, 'status', c.status) order by c.id) from claims c where c.policy_id = p.id and c.partner = p.partner) as briefs")
+	if err != nil {
 		return nil, err
 	}
-	now, err := s.now(ctx)
-	if err != nil {
-		return nil, explain(err)
+	var claims []wire.ClaimBrief
+	for _, brief := range row.Briefs {
+		claims = append(claims, brief.public())
 	}
-	claims, err := claimBriefs(ctx, s.db, []uuid.UUID{row.ID})
-	if err != nil {
-		return nil, explain(err)
-	}
-	return row.public(now, claims[row.ID]), nil
+	return row.public(row.AskedAt, claims), nil
+}
+
+// policyView is a policy with what its record shows besides.
+type policyView struct {
+	policyRow `bun:",extend"`
+
+	AskedAt time.Time    `bun:",scanonly"`
+	Briefs  []claimBrief `bun:"type:json,scanonly"`
+}
+
+type claimBrief struct {
+	ID     uuid.UUID
+	Status string
+}
+
+func (b claimBrief) public() wire.ClaimBrief {
+	return wire.ClaimBrief{ID: nounClaim.id(b.ID), Status: b.Status}
 }
 
 // claimBriefs names the claims of policies, oldest first.
@@ -197,7 +212,7 @@ func claimBriefs(ctx context.Context, db bun.IDB, policies []uuid.UUID) (map[uui
 	}
 	briefs := make(map[uuid.UUID][]wire.ClaimBrief)
 	for _, row := range rows {
-		briefs[row.PolicyID] = append(briefs[row.PolicyID], wire.ClaimBrief{ID: nounClaim.id(row.ID), Status: string(row.Status)})
+		briefs[row.PolicyID] = append(briefs[row.PolicyID], claimBrief{row.ID, string(row.Status)}.public())
 	}
 	return briefs, nil
 }

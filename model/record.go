@@ -7,6 +7,8 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"github.com/uptrace/bun"
+
 	"parapet/model/wire"
 )
 
@@ -26,8 +28,9 @@ func (r references) own() wire.References {
 	return wire.References{PartnerReference: r.PartnerReference, Metadata: metadata}
 }
 
-// read loads one record by its public id, if the actor may see it.
-func (s *Service) read(ctx context.Context, actor Actor, scope Scope, kind noun, id string, row any) error {
+// read loads one record by its public id, if the actor may see it. A type of row
+// is always read with the same further columns.
+func (s *Service) read(ctx context.Context, actor Actor, scope Scope, kind noun, id string, row any, further ...string) error {
 	if err := s.authorize(ctx, actor, scope); err != nil {
 		return err
 	}
@@ -35,7 +38,14 @@ func (s *Service) read(ctx context.Context, actor Actor, scope Scope, kind noun,
 	if err != nil {
 		return err
 	}
-	if err := actor.tenancy(s.db.NewSelect().Model(row).Where("?TableAlias.id = ?", key)).Scan(ctx); err != nil {
+	text := s.texts.of(row, "read", func() *bun.SelectQuery {
+		q := byID(s.db.NewSelect().Model(row).ColumnExpr("?TableColumns"))
+		for _, column := range further {
+			q = q.ColumnExpr(column)
+		}
+		return q
+	})
+	if err := s.preparedRow(ctx, s.db.DB, row, text, key, actor.tenant()); err != nil {
 		if absent(err) {
 			return kind.notFound()
 		}

@@ -67,11 +67,11 @@ func (s *Service) GetTimeline(ctx context.Context, actor Actor, claim string, pa
 		return nil, err
 	}
 	var rows []timelineRow
-	q := s.db.NewSelect().Model(&rows).Where("claim_id = ?", row.ID).Where("partner = ?", row.Partner).OrderExpr("sequence")
-	if p.after != "" {
-		q = q.Where("sequence > ?::bigint", p.after)
-	}
-	if err := q.Limit(p.fetch()).Scan(ctx); err != nil {
+	text := s.texts.of(&rows, "page", func() *bun.SelectQuery {
+		return s.db.NewSelect().Model(&rows).Where("claim_id = $1").Where("partner = $2").
+			Where("sequence > coalesce(nullif($3, '')::bigint, 0)").OrderExpr("sequence")
+	})
+	if err := s.preparedRows(ctx, s.db.DB, &rows, text+" limit $4", row.ID, row.Partner, p.after, p.fetch()); err != nil {
 		return nil, explain(fmt.Errorf("read timeline: %w", err))
 	}
 	return paged(p, rows, func(r *timelineRow) string { return fmt.Sprint(r.Sequence) }, (*timelineRow).public)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 	"github.com/uptrace/bun"
 )
 
@@ -47,7 +48,7 @@ type references struct {
 // for transactions by id, so an instant must never be older than the id.
 func (u *unit) begin(ctx context.Context) error {
 	var xid string
-	err := u.NewRaw("select pg_current_xact_id()::text, business_now()").Scan(ctx, &xid, &u.now)
+	err := u.Tx.Tx.QueryRowContext(ctx, "select pg_current_xact_id()::text, "+businessNow, pgx.QueryExecModeCacheStatement).Scan(&xid, &u.now)
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
@@ -72,8 +73,10 @@ func (u *unit) fresh(partner string) header {
 // locked reads a row for change: FOR NO KEY UPDATE, tenancy included. The
 // caller keeps the lock order policy, claim, payout.
 func (u *unit) locked(ctx context.Context, row interface{ head() *header }, id uuid.UUID, kind noun) error {
-	q := u.NewSelect().Model(row).Where("?TableAlias.id = ?", id).For("NO KEY UPDATE")
-	if err := u.actor.tenancy(q).Scan(ctx); err != nil {
+	text := u.svc.texts.of(row, "lock", func() *bun.SelectQuery {
+		return byID(u.NewSelect().Model(row)).For("NO KEY UPDATE")
+	})
+	if err := u.svc.preparedRow(ctx, u.Tx.Tx, row, text, id, u.actor.tenant()); err != nil {
 		if absent(err) {
 			return kind.notFound()
 		}
