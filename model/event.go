@@ -1,6 +1,7 @@
 package model
 
 import (
+	"context"
 	"time"
 
 	"github.com/google/uuid"
@@ -67,13 +68,6 @@ type eventRow struct {
 	Data           []byte
 }
 
-type outboxRow struct {
-	bun.BaseModel `bun:"table:event_outbox"`
-
-	Partner string
-	EventID uuid.UUID `bun:"type:uuid"`
-}
-
 // record writes an event about a row, with its public record as it is now. The
 // caller records in the order of cause and effect.
 func (u *unit) record(kind EventType, subject *header, object noun, public any) (uuid.UUID, error) {
@@ -90,4 +84,23 @@ func (u *unit) record(kind EventType, subject *header, object noun, public any) 
 	}
 	u.events = append(u.events, event)
 	return event.ID, nil
+}
+
+// keepEvents writes all events and, in the order they were recorded, that they
+// wait to be numbered: one statement however many there are.
+func (u *unit) keepEvents(ctx context.Context) error {
+	n := len(u.events)
+	ids, subjects := make([]uuid.UUID, n), make([]uuid.UUID, n)
+	partners, types, objects := make([]string, n), make([]string, n), make([]string, n)
+	versions, times, data := make([]int64, n), make([]time.Time, n), make([][]byte, n)
+	for i, e := range u.events {
+		ids[i], partners[i], types[i], objects[i] = e.ID, e.Partner, string(e.Type), e.SubjectType
+		subjects[i], versions[i], times[i], data[i] = e.SubjectID, e.SubjectVersion, e.OccurredAt, e.Data
+	}
+	return u.exec(ctx, `with kept as (
+			insert into events (id, partner, type, subject_type, subject_id, subject_version, occurred_at, data)
+			select * from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::uuid[], $6::bigint[], $7::timestamptz[], $8::bytea[]))
+		insert into event_outbox (partner, event_id)
+		select partner, id from unnest($1::uuid[], $2::text[]) with ordinality as e (id, partner, place) order by place`,
+		ids, partners, types, objects, subjects, versions, times, data)
 }

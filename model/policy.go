@@ -127,7 +127,7 @@ func (u *unit) insertPolicy(ctx context.Context, quote *quoteRow, in BindRequest
 	}
 	row.period(u.now)
 	row.settle(quote.Cover.Place)
-	if _, err := u.NewInsert().Model(row).Exec(ctx); err != nil {
+	if err := u.insert(ctx, row); err != nil {
 		return nil, fmt.Errorf("insert policy: %w", err)
 	}
 	return row, nil

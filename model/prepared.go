@@ -3,7 +3,9 @@ package model
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"reflect"
+	"strings"
 	"sync"
 
 	"github.com/jackc/pgx/v5"
@@ -52,6 +54,31 @@ func (s *Service) preparedRows(ctx context.Context, on querier, into any, text s
 	return s.db.ScanRows(ctx, rows, into) // closes them
 }
 
+// exec is prepared for a statement of the unit that answers no rows.
+func (u *unit) exec(ctx context.Context, text string, args ...any) error {
+	_, err := u.Tx.Tx.ExecContext(ctx, text, append([]any{pgx.QueryExecModeCacheStatement}, args...)...)
+	return err
+}
+
+// insert writes one row, prepared; pgx writes its JSON as encoding/json does.
+func (u *unit) insert(ctx context.Context, row any) error {
+	table := u.svc.db.Table(reflect.TypeOf(row).Elem())
+	fields := table.Fields
+	text := u.svc.texts.of(row, "insert", func() string {
+		columns, places := make([]string, len(fields)), make([]string, len(fields))
+		for i, field := range fields {
+			columns[i], places[i] = string(field.SQLName), fmt.Sprintf("$%d", i+1)
+		}
+		return fmt.Sprintf("insert into %s (%s) values (%s)", table.SQLName, strings.Join(columns, ", "), strings.Join(places, ", "))
+	})
+	value := reflect.ValueOf(row).Elem()
+	args := make([]any, len(fields))
+	for i, field := range fields {
+		args[i] = field.Value(value).Interface()
+	}
+	return u.exec(ctx, text, args...)
+}
+
 // texts are prepared statements that the builder wrote, so that a row's columns
 // are named in one place: its struct.
 type texts struct{ written sync.Map }
@@ -62,12 +89,12 @@ type textName struct {
 }
 
 // of is the text for a use of a type of row, written at its first use.
-func (t *texts) of(row any, use string, write func() *bun.SelectQuery) string {
+func (t *texts) of(row any, use string, write func() string) string {
 	name := textName{reflect.TypeOf(row), use}
 	if text, ok := t.written.Load(name); ok {
 		return text.(string)
 	}
-	text := write().String()
+	text := write()
 	t.written.Store(name, text)
 	return text
 }

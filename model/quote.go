@@ -113,7 +113,7 @@ func (u *unit) insertQuote(ctx context.Context, p *product.Product, priced produ
 		Currency:       priced.Price.Premium.Currency,
 		ExpiresAt:      expires,
 	}
-	if _, err := u.NewInsert().Model(row).Exec(ctx); err != nil {
+	if err := u.insert(ctx, row); err != nil {
 		return nil, fmt.Errorf("insert quote: %w", err)
 	}
 	return row, nil

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"github.com/uptrace/bun"
-
 	"parapet/model/wire"
 )
 
@@ -38,12 +36,12 @@ func (s *Service) read(ctx context.Context, actor Actor, scope Scope, kind noun,
 	if err != nil {
 		return err
 	}
-	text := s.texts.of(row, "read", func() *bun.SelectQuery {
+	text := s.texts.of(row, "read", func() string {
 		q := byID(s.db.NewSelect().Model(row).ColumnExpr("?TableColumns"))
 		for _, column := range further {
 			q = q.ColumnExpr(column)
 		}
-		return q
+		return q.String()
 	})
 	if err := s.preparedRow(ctx, s.db.DB, row, text, key, actor.tenant()); err != nil {
 		if absent(err) {

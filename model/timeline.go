@@ -67,9 +67,9 @@ func (s *Service) GetTimeline(ctx context.Context, actor Actor, claim string, pa
 		return nil, err
 	}
 	var rows []timelineRow
-	text := s.texts.of(&rows, "page", func() *bun.SelectQuery {
+	text := s.texts.of(&rows, "page", func() string {
 		return s.db.NewSelect().Model(&rows).Where("claim_id = $1").Where("partner = $2").
-			Where("sequence > coalesce(nullif($3, '')::bigint, 0)").OrderExpr("sequence")
+			Where("sequence > coalesce(nullif($3, '')::bigint, 0)").OrderExpr("sequence").String()
 	})
 	if err := s.preparedRows(ctx, s.db.DB, &rows, text+" limit $4", row.ID, row.Partner, p.after, p.fetch()); err != nil {
 		return nil, explain(fmt.Errorf("read timeline: %w", err))

@@ -73,8 +73,8 @@ func (u *unit) fresh(partner string) header {
 // locked reads a row for change: FOR NO KEY UPDATE, tenancy included. The
 // caller keeps the lock order policy, claim, payout.
 func (u *unit) locked(ctx context.Context, row interface{ head() *header }, id uuid.UUID, kind noun) error {
-	text := u.svc.texts.of(row, "lock", func() *bun.SelectQuery {
-		return byID(u.NewSelect().Model(row)).For("NO KEY UPDATE")
+	text := u.svc.texts.of(row, "lock", func() string {
+		return byID(u.NewSelect().Model(row)).For("NO KEY UPDATE").String()
 	})
 	if err := u.svc.preparedRow(ctx, u.Tx.Tx, row, text, id, u.actor.tenant()); err != nil {
 		if absent(err) {
@@ -150,15 +150,8 @@ func (u *unit) enqueue(job Job) { u.jobs = append(u.jobs, job) }
 // flush writes what the unit collected, in a few statements however much it is.
 func (u *unit) flush(ctx context.Context) error {
 	if len(u.events) > 0 {
-		outbox := make([]outboxRow, len(u.events))
-		for i, event := range u.events {
-			outbox[i] = outboxRow{Partner: event.Partner, EventID: event.ID}
-		}
-		if _, err := u.NewInsert().Model(&u.events).Exec(ctx); err != nil {
+		if err := u.keepEvents(ctx); err != nil {
 			return fmt.Errorf("write events: %w", err)
-		}
-		if _, err := u.NewInsert().Model(&outbox).Exec(ctx); err != nil {
-			return fmt.Errorf("write outbox: %w", err)
 		}
 	}
 	if len(u.entries) > 0 {
