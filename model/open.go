@@ -11,6 +11,9 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
+	"github.com/uptrace/bun/extra/bunjson"
+
+	"parapet/model/wire"
 )
 
 // Database is a connection pool in the two shapes that are needed: pgx for jobs
@@ -47,6 +50,15 @@ func Open(ctx context.Context, url string, size int32) (*Database, error) {
 	db := stdlib.OpenDBFromPool(pool)
 	return &Database{Pool: pool, Bun: bun.NewDB(db, pgdialect.New())}, nil
 }
+
+// columnJSON reads JSON columns with the decoder of answers and events, in half the
+// time of bun's own; it writes them as bun does.
+type columnJSON struct{ bunjson.StdProvider }
+
+// Unmarshal is wire.Decode.
+func (columnJSON) Unmarshal(data []byte, into any) error { return wire.Decode(data, into) }
+
+func init() { bunjson.SetProvider(columnJSON{}) }
 
 // Close ends all connections. Closing bun alone would leave the pool open.
 func (d *Database) Close() {

@@ -194,8 +194,8 @@ type policyView struct {
 }
 
 type claimBrief struct {
-	ID     uuid.UUID
-	Status string
+	ID     uuid.UUID `json:"id"`
+	Status string    `json:"status"`
 }
 
 func (b claimBrief) public() wire.ClaimBrief {
