@@ -1,0 +1,103 @@
+// What the service makes of an outside issuer's tokens.
+import assert from "node:assert/strict";
+
+const ready = JSON.parse(process.env.PARAPET);
+const issuer = process.env.OIDC_ISSUER;
+let checks = 0;
+
+// read answers a JSON document of the issuer.
+async function read(path, form) {
+	const answer = await fetch(`${issuer}${path}`, form && { method: "POST", body: new URLSearchParams({ client_secret: "no secret here", ...form }) });
+	const document = await answer.json();
+	assert(answer.ok, `${path}: ${JSON.stringify(document)}`);
+	return document;
+}
+
+async function token(resource, { client_id = "acme", scope = "quotes:read quotes:write" } = {}) {
+	return (await read("/token", { grant_type: "client_credentials", client_id, resource, scope })).access_token;
+}
+
+async function idToken(request) {
+	const client_id = process.env.PARAPET_AUDIENCE;
+	const { auth_req_id } = await read("/backchannel", { client_id, scope: "openid", login_hint: "acme", ...request });
+	return (await read("/token", { grant_type: "urn:openid:params:grant-type:ciba", client_id, auth_req_id })).id_token;
+}
+
+async function quote(bearer) {
+	const answer = await fetch(`${ready.base_url}/v1/quotes`, {
+		method: "POST",
+		headers: { Authorization: `Bearer ${bearer}`, "Content-Type": "application/json" },
+		body: JSON.stringify({ product: "quake-circle", context: { partner: "acme" } }),
+	});
+	return { code: (await answer.json()).code, status: answer.status, challenge: answer.headers.get("WWW-Authenticate") ?? "" };
+}
+
+function part(jwt, index) {
+	return JSON.parse(Buffer.from(jwt.split(".")[index], "base64url"));
+}
+
+async function check(what, test) {
+	try {
+		await test();
+	} catch (cause) {
+		throw new Error(what, { cause });
+	}
+	checks++;
+}
+
+async function refuses(what, bearer, status, code, challenge) {
+	await check(what, async () => {
+		const got = await quote(bearer);
+		assert.deepEqual([got.status, got.code], [status, code]);
+		assert.match(got.challenge, challenge);
+	});
+}
+
+const kid = async () => (await read("/jwks")).keys[0].kid;
+
+await check("the server names the outside issuer and no clients of its own", () => {
+	assert.deepEqual([ready.issuer, ready.clients], [issuer, []]);
+});
+
+const first = await token("urn:own");
+await check("the issuer makes tokens as RFC 9068 wants them", () => {
+	assert.deepEqual([part(first, 0).typ, part(first, 0).alg], ["at+jwt", "ES256"]);
+	assert.deepEqual([part(first, 1).aud, part(first, 1).partner], [process.env.PARAPET_AUDIENCE, "acme"]);
+});
+await check("an access token is accepted", async () => assert.equal((await quote(first)).status, 201));
+
+await refuses("another audience", await token("urn:other"), 401, "token_invalid", /error="invalid_token"/);
+await refuses("an opaque token", await token("urn:opaque"), 401, "token_invalid", /error="invalid_token"/);
+const identity = await idToken({ binding_message: "n-0S6" });
+await check("an ID token has the right issuer, audience and key", async () => {
+	const { iss, aud, nonce } = part(identity, 1);
+	assert.deepEqual([iss, aud, nonce], [issuer, process.env.PARAPET_AUDIENCE, "n-0S6"]);
+	assert.equal(part(identity, 0).kid, await kid());
+});
+await refuses("an ID token", identity, 401, "token_invalid", /error="invalid_token"/);
+await check("an ID token without a nonce, which nothing gives away, permits nothing", async () => {
+	const { status } = await quote(await idToken());
+	assert(status === 401 || status === 403, `status ${status}`);
+});
+const [header, , signature] = first.split(".");
+const altered = Buffer.from(JSON.stringify({ ...part(first, 1), partner: "globex" })).toString("base64url");
+await refuses("altered claims", `${header}.${altered}.${signature}`, 401, "token_invalid", /error="invalid_token"/);
+await refuses("a scope that is missing", await token("urn:own", { scope: "quotes:read" }), 403, "insufficient_scope", /scope="quotes:write"/);
+await check("a token without a partner", async () => {
+	assert.equal((await quote(await token("urn:own", { client_id: "nobody" }))).status, 403);
+});
+
+await check("a new key works within 30 seconds", async () => {
+	const old = await kid();
+	process.kill(Number(process.env.ISSUER_PID), "SIGHUP");
+	const end = Date.now() + 30_000;
+	const pause = () => new Promise((done) => setTimeout(done, 200));
+	while ((await kid().catch(() => old)) === old) await pause();
+	const second = await token("urn:own");
+	assert.notEqual(part(second, 0).kid, part(first, 0).kid);
+	let status;
+	while ((status = (await quote(second)).status) === 401 && Date.now() < end) await pause();
+	assert.equal(status, 201);
+});
+
+console.log(`outside issuer: ${checks} checks passed`);
