@@ -47,11 +47,11 @@ func (s *Service) preparedRow(ctx context.Context, on querier, into any, text st
 
 // preparedRows reads all rows of a prepared statement into a slice.
 func (s *Service) preparedRows(ctx context.Context, on querier, into any, text string, args ...any) error {
-	rows, err := prepared(ctx, on, text, args...)
+	rows, err := prepared(ctx, on, text, args...) //nolint:rowserrcheck // ScanRows does, and closes them
 	if err != nil {
 		return err
 	}
-	return s.db.ScanRows(ctx, rows, into) // closes them
+	return s.db.ScanRows(ctx, rows, into)
 }
 
 // exec is prepared for a statement of the unit that answers no rows.

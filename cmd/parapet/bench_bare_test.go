@@ -33,6 +33,7 @@ type bare struct {
 }
 
 func newBare(b *testing.B, database, token string, quote, policy []byte) *bare {
+	b.Helper()
 	config, err := pgxpool.ParseConfig(database)
 	require.NoError(b, err)
 	config.MaxConns = 20
@@ -56,6 +57,7 @@ func newBare(b *testing.B, database, token string, quote, policy []byte) *bare {
 
 // serve listens on loopback until the benchmark ends.
 func (s *bare) serve(b *testing.B) (address string) {
+	b.Helper()
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/quotes", s.admit(s.createQuote))
 	mux.HandleFunc("POST /v1/policies", s.admit(s.bindPolicy))

@@ -39,6 +39,7 @@ type lap struct {
 }
 
 func newSide(b *testing.B, address string) *side {
+	b.Helper()
 	s := &side{}
 	for range callers {
 		s.callers = append(s.callers, dial(b, address))
@@ -48,6 +49,7 @@ func newSide(b *testing.B, address string) *side {
 
 // run asks everything once.
 func (s *side) run(b *testing.B, token string, asked []request) {
+	b.Helper()
 	texts := make([][]byte, len(asked))
 	for i, r := range asked {
 		texts[i] = r.text(token)
@@ -94,6 +96,7 @@ func ratios(ours, theirs *side) iter.Seq[float64] {
 }
 
 func (s *side) report(b *testing.B, prefix string) {
+	b.Helper()
 	var speeds, processors, mallocs []float64
 	var latencies []time.Duration
 	for _, l := range s.laps {
@@ -123,6 +126,7 @@ type caller struct {
 }
 
 func dial(b *testing.B, address string) *caller {
+	b.Helper()
 	conn, err := new(net.Dialer).DialContext(b.Context(), "tcp", address)
 	require.NoError(b, err)
 	b.Cleanup(func() { _ = conn.Close() })

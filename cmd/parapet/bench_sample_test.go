@@ -27,6 +27,7 @@ type sample struct {
 
 // newSample reads the first row of a table.
 func newSample(b *testing.B, db *pgxpool.Pool, table, where string, record []byte) sample {
+	b.Helper()
 	rows, err := db.Query(b.Context(), "select * from "+table+" where "+where+" order by id limit 1")
 	require.NoError(b, err)
 	defer rows.Close()
@@ -95,6 +96,7 @@ func places(after, n int) string {
 
 // copyQuotes makes n quotes that can be bound, and returns their public ids.
 func (s *bare) copyQuotes(b *testing.B, n int) []string {
+	b.Helper()
 	keys, ids := make([]uuid.UUID, n), make([]string, n)
 	for i := range keys {
 		keys[i] = uuid.Must(uuid.NewV7())

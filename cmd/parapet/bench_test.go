@@ -70,6 +70,7 @@ type course struct {
 }
 
 func newCourse(b *testing.B) *course {
+	b.Helper()
 	// Not b.TempDir: as root the database runs as another user, who cannot enter it.
 	dir, err := os.MkdirTemp("", "parapet-bench-")
 	require.NoError(b, err)
@@ -98,6 +99,7 @@ func newCourse(b *testing.B) *course {
 // settle waits for the claim and its story, and holds both sides to the same
 // bytes.
 func (c *course) settle(b *testing.B) {
+	b.Helper()
 	policy := request{"GET", "/v1/policies/" + c.policy, "", 200}
 	require.Eventually(b, func() bool {
 		var record policyAnswer
@@ -132,6 +134,7 @@ func (c *course) ask(b *testing.B, token string, r request) []byte {
 }
 
 func id(b *testing.B, record []byte) string {
+	b.Helper()
 	var named struct {
 		ID string `json:"id"`
 	}
@@ -173,6 +176,7 @@ func (c *course) race(asked asker) func(*testing.B) {
 
 // processor is the processor time that this process has used.
 func processor(b *testing.B) time.Duration {
+	b.Helper()
 	var usage syscall.Rusage
 	require.NoError(b, syscall.Getrusage(syscall.RUSAGE_SELF, &usage))
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
