@@ -1,6 +1,7 @@
 package model
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"time"
@@ -52,8 +53,16 @@ func Open(ctx context.Context, url string, size int32) (*Database, error) {
 }
 
 // columnJSON reads JSON columns with the decoder of answers and events: bun's own,
-// encoding/json, was a quarter of a bind. It writes them as bun does.
+// encoding/json, was a quarter of a bind.
 type columnJSON struct{ bunjson.StdProvider }
+
+// Marshal spells a backslash \u005c. Bun looks for the six characters \u0000 when
+// it writes JSON into a statement, and would change a backslash that happens to
+// stand before u0000 into another text.
+func (c columnJSON) Marshal(value any) ([]byte, error) {
+	text, err := c.StdProvider.Marshal(value)
+	return bytes.ReplaceAll(text, []byte(`\\`), []byte(`\u005c`)), err
+}
 
 // Unmarshal is wire.Decode.
 func (columnJSON) Unmarshal(data []byte, into any) error { return wire.Decode(data, into) }
