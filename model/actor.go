@@ -82,9 +82,9 @@ func (a Actor) either(scope, other Scope) Scope {
 	return scope
 }
 
-// may refuses an actor without the scope. Operators read every partner's records
+// May refuses an actor without the scope. Operators read every partner's records
 // and write none of them: what they do has operations of its own.
-func (a Actor) may(scope Scope) error {
+func (a Actor) May(scope Scope) error {
 	refusal := Fail(CodeInsufficientScope, "The token lacks the scope %s; ask the issuer for it.", scope)
 	refusal.Extra = map[string]any{"scope": string(scope)}
 	switch a.Kind {

@@ -25,7 +25,7 @@ type productRow struct {
 // examples fail is refused; a version that exists with other content too,
 // because policies were bound under it.
 func (s *Service) PublishProduct(ctx context.Context, actor Actor, document []byte) error {
-	if err := actor.may(ScopeOperator); err != nil {
+	if err := actor.May(ScopeOperator); err != nil {
 		return err
 	}
 	parsed, err := product.Parse(document)

@@ -36,7 +36,7 @@ var slug = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
 // RegisterPartner makes a partner known under an immutable slug. Registering it
 // again changes nothing.
 func (s *Service) RegisterPartner(ctx context.Context, actor Actor, name, title string) error {
-	if err := actor.may(ScopeOperator); err != nil {
+	if err := actor.May(ScopeOperator); err != nil {
 		return err
 	}
 	if !slug.MatchString(name) {

@@ -125,7 +125,7 @@ func (s *Service) Rehearses(ctx context.Context) (bool, error) {
 // authorize is the first line of every operation: the scope, and a partner that
 // is registered and enabled.
 func (s *Service) authorize(ctx context.Context, actor Actor, scope Scope) error {
-	if err := actor.may(scope); err != nil {
+	if err := actor.May(scope); err != nil {
 		return err
 	}
 	if actor.Kind != ActorPartner {

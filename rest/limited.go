@@ -56,13 +56,13 @@ func perSecond(d Decision) int {
 // the three of its earlier drafts that most clients read.
 func (c *call) tellLimit(d Decision) {
 	seconds := func(t time.Duration) string { return strconv.Itoa(int(math.Ceil(t.Seconds()))) }
-	remaining := strconv.Itoa(d.Remaining)
+	remaining, reset := strconv.Itoa(d.Remaining), seconds(max(d.Reset, d.RetryAfter)) // never sooner than Retry-After
 	header := c.Header()
 	header.Set("RateLimit-Policy", fmt.Sprintf(`"default";q=%d;w=%s`, d.Limit, seconds(d.Window)))
-	header.Set("RateLimit", `"default";r=`+remaining+`;t=`+seconds(d.Reset))
+	header.Set("RateLimit", `"default";r=`+remaining+`;t=`+reset)
 	header.Set("RateLimit-Limit", strconv.Itoa(d.Limit))
 	header.Set("RateLimit-Remaining", remaining)
-	header.Set("RateLimit-Reset", seconds(d.Reset))
+	header.Set("RateLimit-Reset", reset)
 }
 
 // holder is whose allowance an authenticated request uses.

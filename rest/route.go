@@ -166,6 +166,9 @@ func (d *door) serve(ctx context.Context, c *call) error {
 	if err := d.admit(ctx, c); err != nil {
 		return err
 	}
+	if err := c.permitted(); err != nil {
+		return err
+	}
 	if err := c.acceptable(); err != nil {
 		return err
 	}
@@ -175,6 +178,16 @@ func (d *door) serve(ctx context.Context, c *call) error {
 	err := c.route.serve(ctx, c)
 	if first := (*model.Replay)(nil); errors.As(err, &first) {
 		c.replay(first)
+		return nil
+	}
+	return err
+}
+
+// permitted refuses who lacks the scope before a body is read: the schema is not
+// theirs to explore. The operation asks again, for it is the one that knows.
+func (c *call) permitted() error {
+	err := c.actor.May(c.route.scope)
+	if err != nil && c.route.also != "" && c.actor.May(c.route.also) == nil {
 		return nil
 	}
 	return err

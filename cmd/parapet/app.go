@@ -124,6 +124,7 @@ func (a *app) run(ctx context.Context, listener, metrics net.Listener) error {
 		server := &http.Server{
 			Handler: a.handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute,
 			WriteTimeout: 90 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+			DisableGeneralOptionsHandler: true, // OPTIONS * is answered like everything else
 		}
 		group.Go(func() error { return serveUntil(ctx, server, listener) })
 	}
