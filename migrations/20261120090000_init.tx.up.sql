@@ -234,6 +234,7 @@ create table claims (
     opened_at timestamptz not null,
     closed_at timestamptz,
     timeline_sequence bigint not null default 0,
+    told_at timestamptz,
     constraint claims_pkey primary key (id, partner),
     constraint claims_policy_id_fkey foreign key (policy_id, partner) references policies (id, partner),
     constraint claims_occurrence_id_fkey foreign key (occurrence_id) references occurrences (id),

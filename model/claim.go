@@ -35,6 +35,7 @@ type claimRow struct {
 	OpenedAt         time.Time
 	ClosedAt         *time.Time
 	TimelineSequence int64
+	ToldAt           *time.Time // of the last sentence of the story
 }
 
 // claimParts are the records that stand inside a claim.
@@ -150,5 +151,16 @@ func (r *claimRow) parts(occurrences []occurrenceRow, determinations []determina
 // before any payout's.
 func (u *unit) lockClaim(ctx context.Context, id uuid.UUID) (*claimRow, error) {
 	row := new(claimRow)
-	return row, u.locked(ctx, row, id, nounClaim)
+	err := u.locked(ctx, row, id, nounClaim)
+	u.sinceTold(row)
+	return row, err
+}
+
+// sinceTold is since for a locked claim: its story goes on without a change of the
+// record, and must not go back in time either.
+func (u *unit) sinceTold(row *claimRow) {
+	u.since(&row.header)
+	if row.ToldAt != nil && row.ToldAt.After(u.now) {
+		u.now = *row.ToldAt
+	}
 }

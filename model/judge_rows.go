@@ -25,7 +25,7 @@ func (j *judging) read(ctx context.Context, policies []*policyRow) error {
 		return fmt.Errorf("lock claims: %w", err)
 	}
 	for _, c := range claims {
-		j.since(&c.header)
+		j.sinceTold(c)
 		j.others[c.PolicyID] = append(j.others[c.PolicyID], c)
 		if have := j.existing[c.PolicyID]; j.concerns(c) && (have == nil || c.provisional() && !have.provisional()) {
 			j.existing[c.PolicyID] = c
@@ -115,7 +115,7 @@ func (j *judging) write(ctx context.Context) error {
 		{len(j.determinations), func() error { return insert(ctx, j.unit, &j.determinations) }},
 		{len(j.opened), func() error { return insert(ctx, j.unit, &j.opened) }},
 		{len(j.moved), func() error {
-			return j.update(ctx, &j.moved, "status", "determination_id", "occurred_at", "amount", "outcome", "reason_codes", "decided_at", "next_review_at", "timeline_sequence")
+			return j.update(ctx, &j.moved, "status", "determination_id", "occurred_at", "amount", "outcome", "reason_codes", "decided_at", "next_review_at", "timeline_sequence", "told_at")
 		}},
 		{len(j.shrunk), func() error { return j.update(ctx, &j.shrunk, "status", "limit_remaining") }},
 		{len(j.payouts), func() error { return insert(ctx, j.unit, &j.payouts) }},

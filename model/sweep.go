@@ -166,7 +166,7 @@ func (u *unit) reviewClaims(ctx context.Context) (int, error) {
 }
 
 func (u *unit) postpone(ctx context.Context, row *claimRow) error {
-	u.since(&row.header)
+	u.sinceTold(row)
 	row.NextReviewAt = new(u.now.Add(reviewAfter))
 	parts, err := partsOf(ctx, u, []claimRow{*row})
 	if err != nil {

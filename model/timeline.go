@@ -30,13 +30,14 @@ type timelineRow struct {
 }
 
 // tell adds the next sentence to a claim's story. The claim must be locked; its
-// timeline_sequence is written by whoever writes the claim, or by told.
+// timeline_sequence and told_at are written by whoever writes the claim, or by told.
 func (u *unit) tell(claim *claimRow, kind EventType, event *uuid.UUID, summary string, data any) error {
 	text, err := wire.Encode(data)
 	if err != nil {
 		return fmt.Errorf("encode timeline data: %w", err)
 	}
 	claim.TimelineSequence++
+	claim.ToldAt = &u.now
 	u.entries = append(u.entries, timelineRow{
 		ID: newID(), Partner: claim.Partner, ClaimID: claim.ID, Sequence: claim.TimelineSequence,
 		Kind: kind, At: u.now, ActorKind: u.actor.Kind, ActorName: u.actor.Name,
@@ -48,7 +49,7 @@ func (u *unit) tell(claim *claimRow, kind EventType, event *uuid.UUID, summary s
 // told writes how far a claim's story has come when nothing else of the claim
 // changes. A story is not a change of the record: its version stays.
 func (u *unit) told(ctx context.Context, claim *claimRow) error {
-	_, err := u.NewUpdate().Model(claim).Column("timeline_sequence").WherePK().Exec(ctx)
+	_, err := u.NewUpdate().Model(claim).Column("timeline_sequence", "told_at").WherePK().Exec(ctx)
 	if err != nil {
 		return fmt.Errorf("advance timeline: %w", err)
 	}

@@ -92,7 +92,7 @@ func (u *unit) served(ctx context.Context, method *payoutMethodRow) (*policyRow,
 		return nil, nil, fmt.Errorf("lock claims: %w", err)
 	}
 	for _, c := range claims {
-		u.since(&c.header)
+		u.sinceTold(c)
 	}
 	return p, claims, nil
 }
