@@ -9,4 +9,4 @@ rm -rf generated
 mkdir -p generated/v1
 go tool oapi-codegen --config=oapi-codegen.yaml ../../../rest/openapi.yaml
 go build -o generated/story .
-../with-parapet generated/story
+exec ../with-parapet generated/story

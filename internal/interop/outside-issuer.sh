@@ -7,4 +7,4 @@ cd "$(dirname "$0")"
 
 ./install
 export PARAPET_AUDIENCE=protection
-node outside-issuer/with-issuer.mjs ./with-parapet node outside-issuer/checks.mjs
+exec node outside-issuer/with-issuer.mjs ./with-parapet node outside-issuer/checks.mjs
