@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -68,7 +69,7 @@ func (f Filter) name(list string) string {
 func (f Filter) narrow(q *bun.SelectQuery, statuses []string) (*bun.SelectQuery, error) {
 	if f.Status != "" {
 		if !slices.Contains(statuses, f.Status) {
-			return nil, badParameter("status", fmt.Sprintf("Use one of %v.", statuses))
+			return nil, badParameter("status", "Use one of "+strings.Join(statuses, ", ")+".")
 		}
 		q = q.Where("?TableAlias.status = ?", f.Status)
 	}

@@ -32,7 +32,7 @@ func (s *Service) AddMessage(ctx context.Context, actor Actor, claim, body strin
 		return nil, err
 	}
 	if strings.TrimSpace(body) == "" || utf8.RuneCountInString(body) > maxMessage {
-		return nil, Invalid(wrong("/body", "length", fmt.Sprintf("Use 1 to %d characters.", maxMessage)))
+		return nil, Invalid(wrong("/body", "length", fmt.Sprintf("Write 1 to %d characters, not white space alone.", maxMessage)))
 	}
 	id, err := nounClaim.parse(claim)
 	if err != nil {

@@ -69,7 +69,7 @@ const releaseLease = 60 * time.Second
 // turn. A payout whose last call has no known end comes back with Doubt and the
 // same key.
 func (s *Service) BeginRelease(ctx context.Context, rail, partner, id string) (order *Release, wait time.Duration, err error) {
-	err = s.payoutChange(ctx, partner, id, func(ctx context.Context, u *unit, claim *claimRow, row *payoutRow) error {
+	err = s.payoutChange(ctx, System(), partner, id, func(ctx context.Context, u *unit, claim *claimRow, row *payoutRow) error {
 		if row.NextAttemptAt == nil {
 			return nil // final or blocked
 		}
@@ -149,7 +149,7 @@ var doubtDelays = []time.Duration{5 * time.Second, 30 * time.Second, 2 * time.Mi
 // before it is asked again, zero when its word is final. Success is recorded
 // whichever attempt brought it; doubt never becomes a refusal.
 func (s *Service) EndRelease(ctx context.Context, rail string, order *Release, answer RailAnswer) (again time.Duration, err error) {
-	err = s.payoutChange(ctx, order.Partner, order.PayoutID, func(ctx context.Context, u *unit, claim *claimRow, row *payoutRow) error {
+	err = s.payoutChange(ctx, Actor{Kind: ActorRail, Name: rail}, order.Partner, order.PayoutID, func(ctx context.Context, u *unit, claim *claimRow, row *payoutRow) error {
 		if err := u.endAttempt(ctx, row, order.Attempt, answer); err != nil {
 			return err
 		}
@@ -218,14 +218,13 @@ func (u *unit) conclude(ctx context.Context, rail string, claim *claimRow, row *
 	return again, u.sayPayout(claim, row, EventPayoutUpdated, "The rail's answer is still unknown.")
 }
 
-// payoutChange is a change of one payout by the rail's side: the claim is locked
-// before the payout.
-func (s *Service) payoutChange(ctx context.Context, partner, id string, do func(context.Context, *unit, *claimRow, *payoutRow) error) error {
+// payoutChange is a change of one payout on its way: the claim is locked before
+// the payout.
+func (s *Service) payoutChange(ctx context.Context, actor Actor, partner, id string, do func(context.Context, *unit, *claimRow, *payoutRow) error) error {
 	key, err := nounPayout.parse(id)
 	if err != nil {
 		return err
 	}
-	actor := Actor{Kind: ActorRail, Name: "payouts"}
 	return s.change(ctx, actor, func(ctx context.Context, u *unit) error {
 		row := new(payoutRow)
 		if err := u.NewSelect().Model(row).Where("po.id = ?", key).Where("po.partner = ?", partner).Scan(ctx); err != nil {
