@@ -269,7 +269,7 @@ func (j *judging) owe(p *policyRow, row *claimRow, amount int64) error {
 func (j *judging) briefs(policy uuid.UUID) []wire.ClaimBrief {
 	briefs := make([]wire.ClaimBrief, 0, len(j.others[policy]))
 	for _, c := range j.others[policy] {
-		briefs = append(briefs, wire.ClaimBrief{ID: nounClaim.id(c.ID), Status: string(c.Status)})
+		briefs = append(briefs, claimBrief{c.ID, string(c.Status)}.public())
 	}
 	return briefs
 }
