@@ -90,18 +90,20 @@ func refusal(schemas huma.Registry, status int, codes []string) *huma.Response {
 	response := &huma.Response{
 		Description: "Codes: " + strings.Join(codes, ", ") + ".",
 		Content:     map[string]*huma.MediaType{problemType: {Schema: schemaOf[problem](schemas), Examples: examples}},
-		Headers:     referred("X-Request-Id"),
 	}
 	switch status {
-	case http.StatusTooManyRequests:
-		response.Headers = referred("X-Request-Id", "Retry-After", "RateLimit", "RateLimit-Policy")
-	case http.StatusServiceUnavailable, http.StatusConflict:
-		response.Headers = referred("X-Request-Id", "Retry-After")
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable, http.StatusConflict:
+		response.Headers = referred(append(everywhere, "Retry-After")...)
 	case http.StatusUnauthorized, http.StatusForbidden:
-		response.Headers = referred("X-Request-Id", "WWW-Authenticate")
+		response.Headers = referred(append(everywhere, "WWW-Authenticate")...)
+	default:
+		response.Headers = referred(everywhere...)
 	}
 	return response
 }
+
+// everywhere are the headers of every answer.
+var everywhere = []string{"X-Request-Id", "RateLimit", "RateLimit-Policy"}
 
 // referred points to headers in components.
 func referred(names ...string) map[string]*huma.Param {

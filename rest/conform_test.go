@@ -3,6 +3,7 @@ package rest_test
 import (
 	"bytes"
 	"fmt"
+	"net/http"
 	"os"
 	"strings"
 	"sync"
@@ -25,53 +26,127 @@ var committed = sync.OnceValues(func() (judge, error) {
 	}
 	compiler := jsonschema.NewCompiler()
 	compiler.DefaultDraft(jsonschema.Draft2020)
-	return judge{paths: doc["paths"].(map[string]any), compiler: compiler}, compiler.AddResource("openapi.json", doc)
+	return judge{doc: doc, paths: doc["paths"].(map[string]any), compiler: compiler}, compiler.AddResource("openapi.json", doc)
 })
 
 type judge struct {
-	paths    map[string]any
-	compiler *jsonschema.Compiler
+	doc, paths map[string]any
+	compiler   *jsonschema.Compiler
 }
 
 var compiling sync.Mutex // a compiler is not for several goroutines
 
-// conforms holds an answer against what the document says of its address,
-// method and status.
+// unsaid are the headers that need no word in the document: HTTP's own, those of
+// tracing, and the earlier spellings of RateLimit.
+var unsaid = map[string]bool{
+	"Content-Type": true, "Content-Length": true, "Content-Disposition": true, "X-Content-Type-Options": true, "Cache-Control": true,
+	"Connection": true, "Content-Security-Policy": true, "Traceparent": true, "Ratelimit-Limit": true, "Ratelimit-Remaining": true, "Ratelimit-Reset": true,
+}
+
+// conforms holds an answer against what the document says of its address, method
+// and status: these are declared, so is every header, the body is as its schema
+// says, and a problem's code is one of those listed. An address or method that is
+// not in the document is answered with a problem.
 func conforms(t *testing.T, r request, answer *reply) {
 	t.Helper()
 	document, err := committed()
 	require.NoError(t, err)
+	what := fmt.Sprintf("%s %s answers %d", r.method, r.path, answer.StatusCode)
 	path := document.template(r.path)
-	require.NotEmpty(t, path, "%s is not in the document", r.path)
-	media, _, _ := strings.Cut(answer.Header.Get("Content-Type"), ";")
-	pointer := fmt.Sprintf("/paths/%s/%s/responses/%d", escape(path), strings.ToLower(r.method), answer.StatusCode)
-	if media == "application/problem+json" {
-		pointer = "/components/schemas/Problem"
-	} else {
-		pointer += "/content/" + escape(media) + "/schema"
+	operation, at := document.operation(path, r.method)
+	if operation == nil {
+		if strings.HasPrefix(answer.Header.Get("Content-Type"), "application/problem+json") {
+			document.fits(t, what, "#/components/schemas/Problem", answer.Body)
+		}
+		require.True(t, path == "" || answer.StatusCode == http.StatusMethodNotAllowed, "%s, of which the document says nothing", what)
+		return
 	}
+	status := fmt.Sprint(answer.StatusCode)
+	response, at := document.follow(operation["responses"].(map[string]any)[status], at+"/responses/"+status)
+	require.NotNil(t, response, "%s: the document does not declare it", what)
+	headers, _ := response["headers"].(map[string]any)
+	document.tells(t, what, headers, answer.Header)
+	media, _, _ := strings.Cut(answer.Header.Get("Content-Type"), ";")
+	content, _ := response["content"].(map[string]any)
+	if _, file := content["*/*"]; file || media == "" || r.method == http.MethodHead {
+		require.True(t, file || len(answer.Body) == 0, what)
+		return
+	}
+	require.Contains(t, content, media, what)
+	value := document.fits(t, what, at+"/content/"+escape(media)+"/schema", answer.Body)
+	if examples, listed := content[media].(map[string]any)["examples"]; listed && media == "application/problem+json" {
+		require.Contains(t, examples, value.(map[string]any)["code"], "%s: the document does not list the code", what)
+	}
+}
+
+// tells checks that every header is declared, and that none is missing that is
+// always there.
+func (j judge) tells(t *testing.T, what string, declared map[string]any, given http.Header) {
+	t.Helper()
+	names := map[string]bool{}
+	for name, header := range declared {
+		names[http.CanonicalHeaderKey(name)] = true
+		if says, _ := j.follow(header, ""); says["required"] == true {
+			require.NotEmpty(t, given.Get(name), "%s without %s", what, name)
+		}
+	}
+	for name := range given {
+		require.True(t, names[name] || unsaid[name], "%s: the document does not declare the header %s", what, name)
+	}
+}
+
+// fits validates a JSON text against a schema of the document and returns it.
+func (j judge) fits(t *testing.T, what, pointer string, text []byte) any {
+	t.Helper()
 	compiling.Lock()
-	schema, err := document.compiler.Compile("openapi.json#" + pointer)
+	schema, err := j.compiler.Compile("openapi.json" + pointer)
 	compiling.Unlock()
 	require.NoError(t, err)
-	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(answer.Body))
-	require.NoError(t, err)
-	require.NoError(t, schema.Validate(value), "%s %s", r.method, r.path)
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	require.NoError(t, err, what)
+	require.NoError(t, schema.Validate(value), what)
+	return value
+}
+
+// operation is what the document says of a method, and where; HEAD is GET.
+func (j judge) operation(path, method string) (operation map[string]any, at string) {
+	if method == http.MethodHead {
+		method = http.MethodGet
+	}
+	method = strings.ToLower(method)
+	item, _ := j.paths[path].(map[string]any)
+	operation, _ = item[method].(map[string]any)
+	return operation, "#/paths/" + escape(path) + "/" + method
+}
+
+// follow is the node itself, or what it refers to, and where that is.
+func (j judge) follow(node any, at string) (map[string]any, string) {
+	found, _ := node.(map[string]any)
+	reference, refers := found["$ref"].(string)
+	if !refers {
+		return found, at
+	}
+	found = j.doc
+	for name := range strings.SplitSeq(strings.TrimPrefix(reference, "#/"), "/") {
+		found, _ = found[name].(map[string]any)
+	}
+	return found, reference
 }
 
 func escape(token string) string {
 	return strings.NewReplacer("~", "~0", "/", "~1", "{", "%7B", "}", "%7D").Replace(token)
 }
 
-// template finds the path of the document that a request went to.
+// template finds the path of the document that a request went to; empty without.
 func (j judge) template(called string) string {
-	called, _, _ = strings.Cut(called[strings.Index(called, "/v1/")+3:], "?")
-	segments := strings.Split(called, "/")
+	called, _, _ = strings.Cut(called, "?")
+	_, called, _ = strings.Cut(called, "/v1/")
+	segments := strings.Split("/"+called, "/")
 	for path := range j.paths {
 		parts := strings.Split(path, "/")
 		matches := len(parts) == len(segments)
 		for i := 0; matches && i < len(parts); i++ {
-			matches = parts[i] == segments[i] || strings.HasPrefix(parts[i], "{")
+			matches = parts[i] == segments[i] || strings.HasPrefix(parts[i], "{") && segments[i] != ""
 		}
 		if matches {
 			return path

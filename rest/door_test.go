@@ -51,6 +51,7 @@ type request struct {
 	headers            []string
 }
 
+// to calls a door; whatever it answers must be what the committed document says.
 func (r request) to(t *testing.T, door http.Handler) *reply {
 	t.Helper()
 	in := httptest.NewRequestWithContext(t.Context(), r.method, r.path, strings.NewReader(r.body))
@@ -65,7 +66,9 @@ func (r request) to(t *testing.T, door http.Handler) *reply {
 	}
 	recorder := httptest.NewRecorder()
 	door.ServeHTTP(recorder, in)
-	return &reply{recorder.Code, recorder.Header(), recorder.Body.Bytes()}
+	answer := &reply{recorder.Code, recorder.Header(), recorder.Body.Bytes()}
+	conforms(t, r, answer)
+	return answer
 }
 
 // reply is a whole answer.

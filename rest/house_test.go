@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"strings"
 	"testing"
 
 	"github.com/go-json-experiment/json"
@@ -56,18 +55,13 @@ func newHouse(t *testing.T) *house {
 	return h
 }
 
-// as calls with a token of the client, with the named scopes or all it has. Every
-// answer must be what the committed document says.
+// as calls with a token of the client, with the named scopes or all it has.
 func (h *house) as(t *testing.T, client string, scopes []string, r request) *reply {
 	t.Helper()
 	token, err := h.issuer.Token(client, scopes...)
 	require.NoError(t, err)
 	r.headers = append([]string{"Authorization: Bearer " + token}, r.headers...)
-	answer := r.to(t, h.door)
-	if strings.Contains(answer.Header.Get("Content-Type"), "json") {
-		conforms(t, r, answer)
-	}
-	return answer
+	return r.to(t, h.door)
 }
 
 // post calls as acme and expects the status.

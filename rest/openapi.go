@@ -62,9 +62,9 @@ func (d *door) document() (*huma.OpenAPI, error) {
 func headers() map[string]*huma.Param {
 	text := &huma.Schema{Type: huma.TypeString}
 	return map[string]*huma.Param{
-		"X-Request-Id":        {Description: "Yours, when it has 1 to 128 visible ASCII characters, or a new one. It is in our logs.", Schema: text},
-		"ETag":                {Description: "A digest of the answer; If-None-Match with it answers 304.", Schema: text},
-		"Location":            {Description: "Where the record can be read.", Schema: text},
+		"X-Request-Id":        {Description: "Yours, when it has 1 to 128 visible ASCII characters, or a new one. It is in our logs.", Schema: text, Required: true},
+		"ETag":                {Description: "A digest of the answer; If-None-Match with it answers 304.", Schema: text, Required: true},
+		"Location":            {Description: "Where the record can be read.", Schema: text, Required: true},
 		"Idempotent-Replayed": {Description: "true when this is the first answer again.", Schema: text},
 		"RateLimit":           {Description: "What is left of the allowance: r requests now, all of them after t seconds (draft-ietf-httpapi-ratelimit-headers).", Schema: text},
 		"RateLimit-Policy":    {Description: "The allowance: q requests in w seconds.", Schema: text},

@@ -2,6 +2,7 @@ package rest
 
 import (
 	"net/http"
+	"slices"
 	"strconv"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -24,6 +25,9 @@ func (r *route) operation(schemas huma.Registry) *huma.Operation {
 	}
 	for _, status := range r.statuses {
 		op.Responses[strconv.Itoa(status)] = r.success(status, schemas)
+	}
+	if r.method == http.MethodGet {
+		op.Responses["304"] = &huma.Response{Description: "You have it already.", Headers: referred(append(everywhere, "ETag")...)}
 	}
 	for status, response := range r.problems(schemas) {
 		op.Responses[strconv.Itoa(status)] = response
@@ -97,7 +101,7 @@ func (r *route) documentedFilter(name string) *huma.Param {
 }
 
 func (r *route) success(status int, schemas huma.Registry) *huma.Response {
-	names := []string{"X-Request-Id", "RateLimit", "RateLimit-Policy"}
+	names := slices.Clone(everywhere)
 	response := &huma.Response{Description: "What there is."}
 	if status == http.StatusCreated {
 		response.Description = "What was made."

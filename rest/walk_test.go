@@ -171,7 +171,6 @@ func (w *walker) expect(what, client string, scopes []string, r request, want ..
 	var answer *reply
 	if client == "" {
 		answer = r.to(w.t, w.door)
-		conforms(w.t, r, answer)
 	} else {
 		answer = w.as(w.t, client, scopes, r)
 	}
