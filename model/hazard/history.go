@@ -25,10 +25,16 @@ type Records struct {
 // number of goroutines may price from it at once; callers must not change what
 // it returns.
 type History struct {
-	records    Records
-	epicentres []Point // of the quakes, side by side: a scan reads 16 bytes a quake
-	tracks     []track // of the storms
-	names      []string
+	records   Records
+	northward []epicentre // of the quakes, from south to north
+	tracks    []track     // of the storms
+	names     []string
+}
+
+// epicentre is where a quake was, and its place in the order of time.
+type epicentre struct {
+	where Point
+	quake int
 }
 
 // track is where a storm was: pricing a circle asks it of every storm.
@@ -45,9 +51,10 @@ func NewHistory(records Records) *History {
 	slices.SortStableFunc(h.records.Quakes, func(a, b Quake) int { return a.At.Compare(b.At) })
 	h.records.Stations = slices.Clone(records.Stations)
 	slices.SortStableFunc(h.records.Stations, func(a, b Station) int { return cmp.Compare(a.Name, b.Name) })
-	for _, quake := range h.records.Quakes {
-		h.epicentres = append(h.epicentres, quake.Where)
+	for i, quake := range h.records.Quakes {
+		h.northward = append(h.northward, epicentre{quake.Where, i})
 	}
+	slices.SortFunc(h.northward, func(a, b epicentre) int { return cmp.Compare(a.where.Latitude, b.where.Latitude) })
 	for _, storm := range h.records.Storms {
 		h.tracks = append(h.tracks, newTrack(storm))
 	}
@@ -85,27 +92,39 @@ func (h *History) StormData() Dataset { return h.records.StormData }
 func (h *History) RainData() Dataset { return h.records.RainData }
 
 // QuakesNear are the quakes in the circle's box, in order of time: all that are
-// in the circle and a few that are not, to be measured exactly. A scan of
-// twenty thousand points takes microseconds, so there is no finer index.
-func (h *History) QuakesNear(center Point, radiusKM float64) []Quake {
-	var near []Quake
+// in the circle and a few that are not, to be measured exactly. The box's
+// parallels cut out a few hundred of twenty thousand, so there is no index of
+// the meridians.
+func (h *History) QuakesNear(center Point, radiusKM float64) []*Quake {
 	box := CircleBox(center, radiusKM)
-	for i, where := range h.epicentres {
-		if box.Overlaps(PointBox(where)) {
-			near = append(near, h.records.Quakes[i])
+	from, _ := slices.BinarySearchFunc(h.northward, box.South, func(e epicentre, south float64) int {
+		return cmp.Compare(e.where.Latitude, south)
+	})
+	var places []int
+	for _, e := range h.northward[from:] {
+		if e.where.Latitude > box.North {
+			break
 		}
+		if box.Overlaps(PointBox(e.where)) {
+			places = append(places, e.quake)
+		}
+	}
+	slices.Sort(places)
+	near := make([]*Quake, len(places))
+	for i, place := range places {
+		near[i] = &h.records.Quakes[place]
 	}
 	return near
 }
 
 // StormsNear are the storms of which a fix or a segment between two fixes may
 // touch the circle, in the order of their file: all that do and some that do not.
-func (h *History) StormsNear(center Point, radiusKM float64) []Storm {
-	var near []Storm
+func (h *History) StormsNear(center Point, radiusKM float64) []*Storm {
+	var near []*Storm
 	circle := CircleBox(center, radiusKM)
 	for i, track := range h.tracks {
 		if track.whole.Overlaps(circle) && slices.ContainsFunc(track.segments, circle.Overlaps) {
-			near = append(near, h.records.Storms[i])
+			near = append(near, &h.records.Storms[i])
 		}
 	}
 	return near

@@ -50,6 +50,26 @@ func TestQuakesNearHoldsEveryQuakeInTheCircle(t *testing.T) {
 	}
 }
 
+func TestQuakesNearAreThoseInTheBox(t *testing.T) {
+	t.Parallel()
+	r, h := seeded(9), Shipped()
+	centers := []Point{{90, 0}, {-90, 0}, {89.9, 180}, {0, 180}, {51.5, -180}, {-17.9, -179.99}}
+	for range 60 {
+		centers = append(centers, anywhere(r))
+	}
+	for _, center := range centers {
+		for _, radius := range []float64{0.001, 50, 300, 12000} {
+			want := []*Quake{}
+			for i, quake := range h.Quakes() {
+				if CircleBox(center, radius).Overlaps(PointBox(quake.Where)) {
+					want = append(want, &h.Quakes()[i])
+				}
+			}
+			require.Equal(t, want, h.QuakesNear(center, radius), "%v %g km", center, radius)
+		}
+	}
+}
+
 func TestStormsNearHoldsEveryStormOverTheCircle(t *testing.T) {
 	t.Parallel()
 	r, h := seeded(8), Shipped()

@@ -1,6 +1,7 @@
 package pricing
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -36,8 +37,24 @@ func rerun(c trigger.Cover, h *hazard.History, s *season) (asIf, error) {
 	default:
 		err = fmt.Errorf("there is no price data for %q", c.Trigger.Kind)
 	}
-	slices.SortStableFunc(r.past, func(a, b Past) int { return b.OccurredAt.Compare(a.OccurredAt) })
+	r.past = newestFirst(r.past)
 	return r, err
+}
+
+// newestFirst orders what happened by time; of one moment, the order stays.
+func newestFirst(past []Past) []Past {
+	order := make([]int, len(past))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int {
+		return cmp.Or(past[b].OccurredAt.Compare(past[a].OccurredAt), cmp.Compare(a, b))
+	})
+	sorted := make([]Past, len(past))
+	for i, place := range order {
+		sorted[i] = past[place]
+	}
+	return sorted
 }
 
 func (r *asIf) quakes(h *hazard.History) error {
@@ -46,7 +63,7 @@ func (r *asIf) quakes(h *hazard.History) error {
 	}
 	whole := history(r.data)
 	for _, quake := range h.QuakesNear(r.cover.Place.Center(), r.cover.Place.RadiusKM) {
-		r.judge(whole, trigger.Occurrence{SourceEventID: quake.EventID, Quake: &quake})
+		r.judge(whole, trigger.Occurrence{SourceEventID: quake.EventID, Quake: quake})
 	}
 	return nil
 }
@@ -54,7 +71,7 @@ func (r *asIf) quakes(h *hazard.History) error {
 func (r *asIf) storms(h *hazard.History) {
 	whole := history(r.data)
 	for _, storm := range h.StormsNear(r.cover.Place.Center(), r.cover.Place.RadiusKM) {
-		r.judge(whole, trigger.Occurrence{SourceEventID: storm.ID, Storm: &storm})
+		r.judge(whole, trigger.Occurrence{SourceEventID: storm.ID, Storm: storm})
 	}
 }
 

@@ -161,7 +161,7 @@ func BenchmarkCycloneHistory(b *testing.B) {
 	always := Period{To: date(3000, 1, 1)}
 	for b.Loop() {
 		for _, storm := range history.StormsNear(cover.Place.Center(), cover.Place.RadiusKM) {
-			Evaluate(cover, always, always.From, Occurrence{Storm: &storm})
+			Evaluate(cover, always, always.From, Occurrence{Storm: storm})
 		}
 	}
 }
@@ -172,7 +172,7 @@ func BenchmarkQuakeHistory(b *testing.B) {
 	always := Period{To: date(3000, 1, 1)}
 	for b.Loop() {
 		for _, quake := range history.QuakesNear(cover.Place.Center(), cover.Place.RadiusKM) {
-			Evaluate(cover, always, always.From, Occurrence{Quake: &quake})
+			Evaluate(cover, always, always.From, Occurrence{Quake: quake})
 		}
 	}
 }
