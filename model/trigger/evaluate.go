@@ -36,7 +36,8 @@ type evaluation struct {
 	cover       Cover
 	period      Period
 	payableFrom time.Time
-	best        *finding
+	best        finding
+	found       bool      // whether there is a best
 	closest     float64   // kilometres from the centre, the place touched or not
 	closestAt   time.Time // when it was closest
 }
@@ -46,9 +47,9 @@ type finding struct {
 	reading
 	index    decimal.Decimal
 	at       time.Time
-	timing   Reason   // ThresholdMet when its time may pay
-	distance *float64 // kilometres; nil at a station
-	radius   *float64
+	timing   Reason  // ThresholdMet when its time may pay
+	distance float64 // kilometres, of a circle
+	radius   float64 // 0 at a station
 }
 
 // pass remembers how close the occurrence came, the first time it came so close.
@@ -77,7 +78,7 @@ func (e *evaluation) offer(km, radius float64, at time.Time, index decimal.Decim
 	}
 	e.consider(finding{
 		reading: e.cover.Payout.read(e.cover.Trigger.side(), index, steps),
-		index:   index, at: at, timing: e.timing(at), distance: &km, radius: &radius,
+		index:   index, at: at, timing: e.timing(at), distance: km, radius: radius,
 	})
 }
 
@@ -94,8 +95,8 @@ func (e *evaluation) timing(at time.Time) Reason {
 }
 
 func (e *evaluation) consider(f finding) {
-	if e.best == nil || f.better(*e.best) {
-		e.best = &f
+	if !e.found || f.better(e.best) {
+		e.best, e.found = f, true
 	}
 }
 
@@ -114,7 +115,7 @@ func (f finding) better(than finding) bool {
 
 // determination writes down the best finding, or that there is none.
 func (e *evaluation) determination() Determination {
-	if e.best == nil {
+	if !e.found {
 		d := Determination{Reason: OutsidePlace, OccurredAt: e.closestAt}
 		d.Threshold = e.cover.Payout.LowestThreshold()
 		if !math.IsInf(e.closest, 1) {
@@ -122,13 +123,13 @@ func (e *evaluation) determination() Determination {
 		}
 		return d
 	}
-	f := *e.best
+	f := e.best
 	d := Determination{
 		Reason: f.timing, OccurredAt: f.at, Index: &f.index,
-		Threshold: f.threshold, Missed: f.missed, RadiusKM: f.radius,
+		Threshold: f.threshold, Missed: f.missed,
 	}
-	if f.distance != nil {
-		d.DistanceKM = display(*f.distance)
+	if f.radius > 0 {
+		d.DistanceKM, d.RadiusKM = display(f.distance), &f.radius
 	}
 	switch {
 	case f.timing != ThresholdMet:

@@ -15,6 +15,9 @@ type reading struct {
 	missed    decimal.Decimal // how far the index is from it; 0 when it is reached
 }
 
+// nothing is the share of an index that reached no boundary. Nobody changes it.
+var nothing = new(big.Rat)
+
 func (r reading) met() bool { return r.share.Sign() > 0 }
 
 // factor is the share for display: at most 18 decimals, no trailing zeros.
@@ -44,9 +47,17 @@ func (s side) beyond(x, boundary decimal.Decimal) decimal.Decimal {
 	return x.Sub(boundary)
 }
 
+// compare is the sign of beyond.
+func (s side) compare(x, boundary decimal.Decimal) int {
+	if s.direction == AtMost {
+		return boundary.Cmp(x)
+	}
+	return x.Cmp(boundary)
+}
+
 // reached includes the boundary itself unless the trigger is strict.
 func (s side) reached(x, boundary decimal.Decimal) bool {
-	sign := s.beyond(x, boundary).Sign()
+	sign := s.compare(x, boundary)
 	return sign > 0 || sign == 0 && !s.strict
 }
 
@@ -61,8 +72,8 @@ func (s side) further(boundary, distance decimal.Decimal) decimal.Decimal {
 // at is the reading of share at a boundary.
 func (s side) at(x, boundary decimal.Decimal, share *big.Rat) reading {
 	r := reading{share: share, threshold: boundary}
-	if short := s.beyond(x, boundary); short.IsNegative() {
-		r.missed = short.Neg()
+	if s.compare(x, boundary) < 0 {
+		r.missed = s.beyond(x, boundary).Neg()
 	}
 	return r
 }
@@ -89,7 +100,7 @@ func (s side) step(x decimal.Decimal, steps []Rung) reading {
 			return s.at(x, steps[i].Threshold, steps[i].Factor.Rat())
 		}
 	}
-	return s.at(x, steps[0].Threshold, new(big.Rat))
+	return s.at(x, steps[0].Threshold, nothing)
 }
 
 // linear is clamp((x − attach) / (exhaust − attach), 0, 1); both differences
@@ -107,7 +118,7 @@ func (s side) tick(x, attach, size, share decimal.Decimal) reading {
 		ticks = ticks.Sub(decimal.New(1, 0))
 	}
 	if !ticks.IsPositive() {
-		return s.at(x, s.further(attach, size), new(big.Rat))
+		return s.at(x, s.further(attach, size), nothing)
 	}
 	return s.at(x, s.further(attach, size.Mul(ticks)), clamp(share.Mul(ticks).Rat()))
 }
@@ -115,7 +126,7 @@ func (s side) tick(x, attach, size, share decimal.Decimal) reading {
 func clamp(share *big.Rat) *big.Rat {
 	switch one := big.NewRat(1, 1); {
 	case share.Sign() < 0:
-		return new(big.Rat)
+		return nothing
 	case share.Cmp(one) > 0:
 		return one
 	default:
