@@ -8,7 +8,6 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
-	"github.com/gowebpki/jcs"
 	"github.com/shopspring/decimal"
 	"github.com/uptrace/bun"
 
@@ -58,7 +57,7 @@ func (u *unit) determine(p *policyRow, occ *occurrenceRow, facts trigger.Occurre
 		Source: facts.Source, SourceEventID: facts.SourceEventID, OccurredAt: d.OccurredAt, Determination: body,
 	})
 	if err == nil {
-		text, err = jcs.Transform(text)
+		err = (*jsontext.Value)(&text).Canonicalize()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("write receipt: %w", err)

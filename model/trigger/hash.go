@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/go-json-experiment/json"
-	"github.com/gowebpki/jcs"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Hash is the digest of everything the cover binds: "sha256:" and the hex
@@ -28,7 +28,7 @@ func TermsHash(product string, version int, c Cover) string {
 func digest(terms any) string {
 	text, err := json.Marshal(terms)
 	if err == nil {
-		text, err = jcs.Transform(text)
+		err = (*jsontext.Value)(&text).Canonicalize()
 	}
 	if err != nil {
 		panic(fmt.Errorf("terms without a JSON form: %w", err))

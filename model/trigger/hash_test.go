@@ -7,7 +7,9 @@ import (
 	"testing"
 
 	"github.com/go-json-experiment/json"
+	"github.com/gowebpki/jcs"
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"parapet/model/money"
 )
@@ -29,6 +31,25 @@ func TestHashIsOfCanonicalJSON(t *testing.T) {
 func hexOf(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// TestHashIsAsOthersCompute compares the canonical form with that of another
+// implementation of RFC 8785, for any place and any text.
+func TestHashIsAsOthersCompute(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		cover := quakeCover()
+		cover.Place.Latitude = rapid.Float64Range(-90, 90).Draw(t, "latitude")
+		cover.Place.Longitude = rapid.Float64Range(-180, 180).Draw(t, "longitude")
+		cover.Limit = money.New(rapid.Int64().Draw(t, "limit"), rapid.String().Draw(t, "currency"))
+		text, err := json.Marshal(cover)
+		if err != nil {
+			t.Skip("no JSON")
+		}
+		canonical, err := jcs.Transform(text)
+		require.NoError(t, err)
+		require.Equal(t, hexOf(string(canonical)), cover.Hash(), "%s", text)
+	})
 }
 
 func TestHashTellsTermsApart(t *testing.T) {
