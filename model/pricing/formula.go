@@ -100,11 +100,28 @@ func (b burn) riskLoad(r decimal.Decimal) *big.Rat { return mul(r.Rat(), b.devia
 // attachmentProbability is 1 − e^(−λ): a Poisson process of rate λ has at least
 // one event in a year with that probability.
 func (b burn) attachmentProbability() decimal.Decimal {
-	none, err := decimal.NewFromBigRat(b.rate, 2*displayed).Neg().ExpTaylor(2 * displayed)
-	if err != nil {
-		none = decimal.Zero // a rate beyond every table: certain
+	return figure(new(big.Rat).Sub(big.NewRat(1, 1), exponential(b.rate)))
+}
+
+// certain is a rate above which no decimal that is shown tells an event in a year
+// from certainty: e^(−64) < 10^(−27).
+var certain = big.NewRat(64, 1)
+
+// exponential is e^(−x) for x ≥ 0, to 10^(−35): 1 / Σ x^n/n!, whose terms all have
+// one sign, in binary fixed point.
+func exponential(x *big.Rat) *big.Rat {
+	if x.Cmp(certain) > 0 {
+		return new(big.Rat)
 	}
-	return decimal.NewFromInt(1).Sub(none).Round(displayed).Normalize()
+	const bits = 128
+	one := new(big.Int).Lsh(big.NewInt(1), bits)
+	term, sum := new(big.Int).Set(one), new(big.Int).Set(one)
+	divisor := new(big.Int)
+	for n := int64(1); term.Sign() > 0; n++ {
+		term.Mul(term, x.Num()).Quo(term, divisor.Mul(x.Denom(), divisor.SetInt64(n)))
+		sum.Add(sum, term)
+	}
+	return new(big.Rat).SetFrac(one, sum)
 }
 
 // returnPeriod is 1/λ in years.
