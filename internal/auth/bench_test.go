@@ -14,18 +14,22 @@ func BenchmarkVerify(b *testing.B) {
 	verifier := w.verifier(b)
 	b.Run("cached", func(b *testing.B) {
 		token := w.sign(b, nil)
+		b.ReportAllocs()
 		for b.Loop() {
-			_, err := verifier.Verify(b.Context(), token)
-			require.NoError(b, err)
+			if _, err := verifier.Verify(b.Context(), token); err != nil {
+				b.Fatal(err)
+			}
 		}
 	})
 	b.Run("new", func(b *testing.B) {
-		tokens := make([]string, 2000)
+		tokens := make([]string, b.N)
 		for i := range tokens {
 			tokens[i] = w.sign(b, map[string]any{"jti": fmt.Sprint(i)})
 		}
-		for i := 0; b.Loop() && i < len(tokens); i++ {
-			_, err := verifier.Verify(b.Context(), tokens[i])
+		b.ReportAllocs()
+		b.ResetTimer()
+		for _, token := range tokens {
+			_, err := verifier.Verify(b.Context(), token)
 			require.NoError(b, err)
 		}
 	})

@@ -9,7 +9,6 @@ package auth
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"net/http"
@@ -120,7 +119,7 @@ func (v *Verifier) Verify(ctx context.Context, raw string) (model.Actor, error) 
 	if len(raw) > tokenLimit {
 		return model.Actor{}, invalid("it is longer than %d bytes", tokenLimit)
 	}
-	now, key := v.config.Now(), sha256.Sum256([]byte(raw))
+	now, key := v.config.Now(), keyOf(raw)
 	actor, found, generation := v.cache.get(key, now)
 	if found {
 		return actor, nil
