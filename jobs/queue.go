@@ -9,6 +9,9 @@
 //	release_payout        payouts   pays through the rail                  the sweep asks again while it is due
 //	poll_feed             feeds     reads a hazard feed                    the next period tries again
 //	sweep                 sweeps    moves what is due, revives lost jobs   the next period tries again
+//
+// Beside the jobs, in every worker process, the relay gives committed events their
+// numbers; see model.Service.Relay.
 package jobs
 
 import (

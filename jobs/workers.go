@@ -71,8 +71,11 @@ type Config struct {
 	Log     *slog.Logger
 }
 
-// Workers run jobs until they are stopped.
-type Workers struct{ client *river.Client[pgx.Tx] }
+// Workers run jobs, and the relay beside them, until they are stopped.
+type Workers struct {
+	client *river.Client[pgx.Tx]
+	relay  relay
+}
 
 // NewWorkers prepares workers; nothing runs before Start.
 func NewWorkers(c Config) (*Workers, error) {
@@ -87,7 +90,7 @@ func NewWorkers(c Config) (*Workers, error) {
 	if err != nil {
 		return nil, fmt.Errorf("river workers: %w", err)
 	}
-	return &Workers{client}, nil
+	return &Workers{client: client, relay: relay{service: c.Service, log: c.Log}}, nil
 }
 
 func (c Config) workers() *river.Workers {
@@ -131,10 +134,20 @@ func (c Config) periodic() []*river.PeriodicJob {
 }
 
 // Start begins to work; it returns at once.
-func (w *Workers) Start(ctx context.Context) error { return w.client.Start(ctx) }
+func (w *Workers) Start(ctx context.Context) error {
+	if err := w.client.Start(ctx); err != nil {
+		return err
+	}
+	w.relay.start(ctx)
+	return nil
+}
 
-// Stop takes no more jobs and waits for those that run, until ctx ends.
-func (w *Workers) Stop(ctx context.Context) error { return w.client.Stop(ctx) }
+// Stop takes no more jobs and waits for those that run, until ctx ends. The relay
+// goes last, so that what the last jobs did is numbered.
+func (w *Workers) Stop(ctx context.Context) error {
+	defer w.relay.stop()
+	return w.client.Stop(ctx)
+}
 
 // later lets a second pass wait for the transactions of the first.
 func later(err error) error {

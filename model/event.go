@@ -53,10 +53,25 @@ const (
 	timelineObserved          EventType = "trigger.observed" // a timeline kind, never an event
 )
 
+// EventTypes is the catalogue in the order of the life cycles: every event type
+// there is. It grows only.
+func EventTypes() []EventType {
+	return []EventType{
+		EventQuoteCreated, EventQuoteBound, EventQuoteExpired,
+		EventPolicyActivated, EventPolicyExhausted, EventPolicyExpired, EventPolicyCancelled, EventPolicyArchived, EventPolicyUpdated,
+		EventClaimOpened, EventClaimApproved, EventClaimDeferred, EventClaimDeclined, EventClaimWithdrawn, EventClaimClosed,
+		EventClaimReopened, EventClaimUpdated, EventClaimAttachmentAdded, EventClaimMessageAdded,
+		EventPayoutMethodRecorded, EventPayoutMethodVerified, EventPayoutMethodRejected, EventPayoutMethodReplaced,
+		EventPayoutCreated, EventPayoutReleasing, EventPayoutReleased, EventPayoutBlocked, EventPayoutUnblocked, EventPayoutReconciling,
+		EventPayoutReconciled, EventPayoutReturned, EventPayoutCancelled, EventPayoutUpdated,
+		EventWebhookEndpointOn, EventWebhookEndpointOff,
+	}
+}
+
 // eventRow is one event as it is kept: data is the exact bytes that are sent.
 // Its number and hash come later, from the relay.
 type eventRow struct {
-	bun.BaseModel `bun:"table:events"`
+	bun.BaseModel `bun:"table:events,alias:e"`
 
 	ID             uuid.UUID `bun:",pk,type:uuid"`
 	Partner        string    `bun:",pk"`

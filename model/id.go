@@ -22,6 +22,20 @@ var (
 	nounEvent         = noun{"event", "evt"}
 )
 
+// subjects are the nouns that events are about.
+var subjects = []noun{nounQuote, nounPolicy, nounClaim, nounAttachment, nounMessage, nounPayoutMethod, nounPayout}
+
+// subjectNamed is the noun of a name or a prefix; a noun without any id for any
+// other text.
+func subjectNamed(text string) noun {
+	for _, n := range subjects {
+		if n.name == text || n.prefix == text {
+			return n
+		}
+	}
+	return noun{}
+}
+
 // newID is a UUIDv7, so that ids sort by creation. google's generator is
 // monotonic within a process; the typeid library's own is not.
 func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }

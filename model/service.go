@@ -39,6 +39,7 @@ type Service struct {
 	catalog     catalog
 	partners    partnerCache
 	texts       texts
+	numbered    bell
 }
 
 // New makes the domain layer. It does not touch the database.

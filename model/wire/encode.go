@@ -16,9 +16,12 @@ var options = json.JoinOptions(
 	json.FormatNilSliceAsNull(false),
 	json.FormatNilMapAsNull(false),
 	json.WithMarshalers(json.MarshalToFunc(func(enc *jsontext.Encoder, t time.Time) error {
-		return enc.WriteToken(jsontext.String(t.UTC().Format(timeLayout)))
+		return enc.WriteToken(jsontext.String(Time(t)))
 	})),
 )
+
+// Time writes an instant as records show it.
+func Time(t time.Time) string { return t.UTC().Format(timeLayout) }
 
 // Encode writes a record as v1 JSON: the one encoder behind every answer and
 // every event.

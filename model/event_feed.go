@@ -1,0 +1,152 @@
+package model
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"parapet/model/wire"
+)
+
+// MaxEventWait is how long a reader of the feed may wait for its first event.
+const MaxEventWait = 30 * time.Second
+
+// EventFilter narrows the feed. Empty members do not.
+type EventFilter struct {
+	Partner string        // operators name one; partners have their own
+	After   int64         // events with a greater sequence
+	Types   []EventType   // any of these
+	Subject string        // id of the record they are about
+	Wait    time.Duration // for the first event, when there is none yet; at most MaxEventWait
+}
+
+// numberedEvent is an event that the relay has numbered.
+type numberedEvent struct {
+	eventRow `bun:",extend"`
+
+	Sequence int64
+	Hash     []byte
+}
+
+func (r *numberedEvent) public() wire.Event {
+	about := subjectNamed(r.SubjectType)
+	return wire.Event{
+		Header: wire.Header{
+			ID: nounEvent.id(r.ID), Object: nounEvent.name, Partner: &r.Partner,
+			CreatedAt: r.OccurredAt, UpdatedAt: r.OccurredAt, Version: 1,
+		},
+		Type: string(r.Type), Sequence: r.Sequence, OccurredAt: r.OccurredAt,
+		Subject: wire.Subject{Type: about.name, ID: about.id(r.SubjectID), Version: r.SubjectVersion},
+		Data:    r.Data, Hash: hex.EncodeToString(r.Hash),
+	}
+}
+
+// ListEvents is the feed of one partner, in the order of its sequence. With Wait it
+// answers as soon as there is an event, or with none when the time is over. Errors:
+// parameter_invalid, cursor_invalid.
+func (s *Service) ListEvents(ctx context.Context, actor Actor, f EventFilter, in PageRequest) (*wire.List[wire.Event], error) {
+	if err := s.authorize(ctx, actor, ScopeEventsRead); err != nil {
+		return nil, err
+	}
+	subject, err := f.check(actor)
+	if err != nil {
+		return nil, err
+	}
+	p, err := s.page(actor, in, fmt.Sprintf("events?%q", []any{f.Partner, f.Types, f.Subject}))
+	if err != nil {
+		return nil, err
+	}
+	if p.after == "" {
+		p.after = strconv.FormatInt(f.After, 10)
+	}
+	var rows []numberedEvent
+	err = s.numbered.until(ctx, s, f.Wait, func() (bool, error) {
+		rows = rows[:0]
+		err := f.query(s.db.NewSelect().Model(&rows), actor, subject).
+			Where("n.sequence > ?", p.after).OrderExpr("n.sequence").Limit(p.fetch()).Scan(ctx)
+		return len(rows) > 0, err
+	})
+	if err != nil {
+		return nil, explain(fmt.Errorf("read feed: %w", err))
+	}
+	return paged(p, rows, func(r *numberedEvent) string { return fmt.Sprint(r.Sequence) }, (*numberedEvent).public)
+}
+
+// GetEvent is one event, once it is numbered. Errors: not_found.
+func (s *Service) GetEvent(ctx context.Context, actor Actor, id string) (*wire.Event, error) {
+	if err := s.authorize(ctx, actor, ScopeEventsRead); err != nil {
+		return nil, err
+	}
+	key, err := nounEvent.parse(id)
+	if err != nil {
+		return nil, err
+	}
+	row := new(numberedEvent)
+	q := actor.tenancy(s.db.NewSelect().Model(row).ColumnExpr("e.*, n.sequence, n.hash")).
+		Join("join event_numbers n on n.event_id = e.id and n.partner = e.partner").Where("e.id = ?", key)
+	if err := q.Scan(ctx); err != nil {
+		if absent(err) {
+			return nil, nounEvent.notFound()
+		}
+		return nil, explain(fmt.Errorf("read event: %w", err))
+	}
+	event := row.public()
+	return &event, nil
+}
+
+// check reads the subject's id; nil without one.
+func (f *EventFilter) check(actor Actor) (subject *uuid.UUID, err error) {
+	switch {
+	case actor.Kind == ActorPartner:
+		if f.Partner != "" && f.Partner != actor.Partner {
+			return nil, badParameter("partner", "Leave it out: a partner reads its own feed.")
+		}
+		f.Partner = actor.Partner
+	case f.Partner == "":
+		return nil, badParameter("partner", "Name the partner whose feed to read; each has its own sequence.")
+	}
+	for _, kind := range f.Types {
+		if !slices.Contains(EventTypes(), kind) {
+			return nil, badParameter("types", fmt.Sprintf("There is no event type %q; see the catalogue.", kind))
+		}
+	}
+	if f.After < 0 {
+		return nil, badParameter("after_sequence", "Use the sequence of the last event you have, or 0 for all.")
+	}
+	if f.Wait < 0 || f.Wait > MaxEventWait {
+		return nil, badParameter("wait", fmt.Sprintf("Use 0 to %d seconds.", int(MaxEventWait.Seconds())))
+	}
+	return f.subject()
+}
+
+// subject reads the id of a record; nil without one.
+func (f *EventFilter) subject() (*uuid.UUID, error) {
+	if f.Subject == "" {
+		return nil, nil //nolint:nilnil // no subject is no error
+	}
+	prefix, _, _ := strings.Cut(f.Subject, "_")
+	id, err := subjectNamed(prefix).parse(f.Subject)
+	if err != nil {
+		return nil, badParameter("subject", "Use the id of a record that events are about, such as clm_ and 26 characters.")
+	}
+	return &id, nil
+}
+
+func (f *EventFilter) query(q *bun.SelectQuery, actor Actor, subject *uuid.UUID) *bun.SelectQuery {
+	q = actor.tenancy(q).ColumnExpr("e.*, n.sequence, n.hash").
+		Join("join event_numbers n on n.event_id = e.id and n.partner = e.partner").Where("n.partner = ?", f.Partner)
+	if len(f.Types) > 0 {
+		q = q.Where("e.type in (?)", bun.List(f.Types))
+	}
+	if subject != nil {
+		q = q.Where("e.subject_id = ?", *subject)
+	}
+	return q
+}

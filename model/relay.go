@@ -1,0 +1,154 @@
+package model
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"parapet/model/wire"
+)
+
+// RelayBatch is how many events one pass of the relay numbers at most.
+const RelayBatch = 2000
+
+// relayLock is held by the one relay that works: "events" in hexadecimal.
+const relayLock int64 = 0x6576656e7473
+
+// waitingEvent is an event that has no number yet.
+type waitingEvent struct {
+	Ordinal    int64
+	Partner    string
+	EventID    uuid.UUID `bun:"type:uuid"`
+	Type       EventType
+	OccurredAt time.Time
+	DataHash   []byte
+	Horizon    string // every transaction below had ended when this was read
+}
+
+// waitingEvents reads the outbox in the order of cause and effect: what committed
+// late into a gap first, then what lies above the highest ordinal. One statement is
+// one snapshot, so an effect is never seen without its cause.
+const waitingEvents = `with relay as (select high, gaps from event_relay)
+select o.ordinal, o.partner, o.event_id, e.type, e.occurred_at, e.data_hash,
+	pg_snapshot_xmin(pg_current_snapshot())::text as horizon
+from (
+	(select late.ordinal, late.partner, late.event_id from relay, unnest(relay.gaps) as gap,
+		event_outbox late where late.ordinal >= lower(gap) and late.ordinal < upper(gap) order by late.ordinal limit $1)
+	union all
+	(select ordinal, partner, event_id from event_outbox where ordinal > (select high from relay) order by ordinal limit $1)
+) o cross join lateral (select type, occurred_at, sha256(data) as data_hash from events where id = o.event_id and partner = o.partner offset 0) e
+order by o.ordinal limit $1`
+
+// keepNumbers gives events their numbers, takes them from the outbox and moves the
+// relay's marks. Gaps are forgotten when the transactions that could fill them have
+// ended ($7), judged by the snapshot the outbox was read with, and nothing was left
+// unread ($8).
+const keepNumbers = `with numbered as (
+	insert into event_numbers (partner, sequence, event_id, hash) select * from unnest($1::text[], $2::bigint[], $3::uuid[], $4::bytea[])),
+gone as (delete from event_outbox where ordinal = any($5::bigint[])),
+moved as (select greatest(high, $6::bigint) as high,
+	gaps + int8multirange(int8range(high + 1, greatest(high, $6::bigint) + 1))
+		- (select range_agg(int8range(seen, seen, '[]')) from unnest($5::bigint[]) as seen) as gaps,
+	$8::boolean and noted_xid < $7::text::xid8 as settled, noted_high from event_relay)
+update event_relay r set high = moved.high, passes = r.passes + 1,
+	gaps = case when settled then moved.gaps - int8multirange(int8range(0, moved.noted_high, '[]')) else moved.gaps end,
+	noted_high = case when settled then moved.high else r.noted_high end,
+	noted_xid = case when settled then pg_current_xact_id() else r.noted_xid end
+from moved`
+
+// Relay numbers events that committed: each gets its partner's next sequence and
+// the hash that chains it to the one before. It returns how many; none when there
+// is nothing to do or another process relays. Numbers are given after the commit
+// and by one relay at a time, so a partner's sequence has no gaps, a cause comes
+// before its effect, and changes never wait for a shared counter.
+func (s *Service) Relay(ctx context.Context) (numbered int, err error) {
+	var due bool
+	err = s.db.DB.QueryRowContext(ctx, `select exists (select from event_outbox where ordinal > (select high from event_relay))
+		or exists (select from event_relay, unnest(gaps) as gap, event_outbox where ordinal >= lower(gap) and ordinal < upper(gap))`).Scan(&due)
+	if err != nil || !due {
+		return 0, explain(err)
+	}
+	err = s.change(ctx, System(), func(ctx context.Context, u *unit) error {
+		var alone bool
+		if err := u.Tx.Tx.QueryRowContext(ctx, "select pg_try_advisory_xact_lock($1)", relayLock).Scan(&alone); err != nil || !alone {
+			return err
+		}
+		var waiting []waitingEvent
+		if err := s.preparedRows(ctx, u.Tx.Tx, &waiting, waitingEvents, RelayBatch); err != nil || len(waiting) == 0 {
+			return err
+		}
+		numbered = len(waiting)
+		return u.number(ctx, waiting)
+	})
+	return numbered, err
+}
+
+// link is the end of a partner's chain.
+type link struct {
+	sequence int64
+	hash     []byte
+}
+
+// number chains the events to their partners' last ones.
+func (u *unit) number(ctx context.Context, waiting []waitingEvent) error {
+	ends, err := u.ends(ctx, waiting)
+	if err != nil {
+		return fmt.Errorf("read ends of chains: %w", err)
+	}
+	n := len(waiting)
+	partners, sequences, ids := make([]string, n), make([]int64, n), make([]uuid.UUID, n)
+	hashes, ordinals, high := make([][]byte, n), make([]int64, n), int64(0)
+	for i, e := range waiting {
+		end := ends[e.Partner]
+		end = link{end.sequence + 1, chained(end.hash, end.sequence+1, nounEvent.id(e.EventID), e.Type, e.OccurredAt, e.DataHash)}
+		ends[e.Partner] = end
+		partners[i], sequences[i], ids[i], hashes[i], ordinals[i] = e.Partner, end.sequence, e.EventID, end.hash, e.Ordinal
+		high = max(high, e.Ordinal)
+	}
+	return u.exec(ctx, keepNumbers, partners, sequences, ids, hashes, ordinals, high, waiting[0].Horizon, n < RelayBatch)
+}
+
+// ends are the last numbers of the partners concerned. They are read from the
+// numbers themselves: a counter beside them would be rewritten with every pass.
+func (u *unit) ends(ctx context.Context, waiting []waitingEvent) (map[string]link, error) {
+	ends := make(map[string]link)
+	var partners []string
+	for _, e := range waiting {
+		if _, known := ends[e.Partner]; !known {
+			ends[e.Partner] = link{hash: make([]byte, sha256.Size)}
+			partners = append(partners, e.Partner)
+		}
+	}
+	var last []struct {
+		Partner  string
+		Sequence int64
+		Hash     []byte
+	}
+	err := u.svc.preparedRows(ctx, u.Tx.Tx, &last, `select p as partner, n.sequence, n.hash from unnest($1::text[]) p
+		cross join lateral (select sequence, hash from event_numbers where partner = p order by sequence desc limit 1) n`, partners)
+	for _, end := range last {
+		ends[end.Partner] = link{end.Sequence, end.Hash}
+	}
+	return ends, err
+}
+
+// chained is the hash of an event in its partner's chain: SHA-256 over six lines,
+// each as a reader of the feed has it, so that anybody can prove a history
+// unbroken with a few lines of code. The first event follows a hash of 32 zero
+// bytes.
+//
+//	hash of the event before, in hexadecimal
+//	sequence
+//	id
+//	type
+//	occurred_at
+//	SHA-256 of the bytes of data, in hexadecimal
+func chained(before []byte, sequence int64, id string, kind EventType, occurred time.Time, data []byte) []byte {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%d\n%s\n%s\n%s\n%s",
+		hex.EncodeToString(before), sequence, id, kind, wire.Time(occurred), hex.EncodeToString(data)))
+	return sum[:]
+}

@@ -1,0 +1,196 @@
+package model_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"parapet/model"
+	"parapet/model/modeltest"
+	"parapet/model/wire"
+)
+
+// proven reads a partner's whole feed as a stranger would and proves its chain
+// with the recipe of the documentation.
+func proven(t *testing.T, b *modeltest.Bundle, actor model.Actor) []wire.Event {
+	t.Helper()
+	var all []wire.Event
+	before := strings.Repeat("0", 64)
+	for page := (model.PageRequest{Limit: 3}); ; {
+		list, err := b.Service.ListEvents(t.Context(), actor, model.EventFilter{}, page)
+		require.NoError(t, err)
+		for _, event := range list.Data {
+			require.EqualValues(t, len(all)+1, event.Sequence)
+			data := sha256.Sum256(event.Data)
+			sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%d\n%s\n%s\n%s\n%x", before, event.Sequence, event.ID, event.Type,
+				event.OccurredAt.UTC().Format("2006-01-02T15:04:05.000000Z"), data))
+			require.Equal(t, hex.EncodeToString(sum[:]), event.Hash)
+			before = event.Hash
+			all = append(all, event)
+		}
+		if !list.HasMore {
+			return all
+		}
+		page.Cursor = *list.NextCursor
+	}
+}
+
+// relayed numbers everything that waits.
+func relayed(t *testing.T, b *modeltest.Bundle) (numbered int) {
+	t.Helper()
+	for {
+		n, err := b.Service.Relay(t.Context())
+		require.NoError(t, err)
+		if n == 0 {
+			return numbered
+		}
+		numbered += n
+	}
+}
+
+func TestEventsAreNumberedPerPartnerInTheOrderTheyHappened(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy := b.Cover("quake-circle", nil)
+	b.As(b.Globex).Quote("quake-circle", nil)
+	none, err := b.Service.ListEvents(t.Context(), b.Acme, model.EventFilter{}, model.PageRequest{})
+	require.NoError(t, err)
+	require.Empty(t, none.Data, "what has no number yet is not shown")
+	require.Equal(t, 4, relayed(t, b))
+	b.Quote("rain-excess", nil)
+	require.Equal(t, 1, relayed(t, b))
+	require.Zero(t, relayed(t, b))
+
+	var types []string
+	feed := proven(t, b, b.Acme)
+	for _, event := range feed {
+		types = append(types, event.Type)
+	}
+	require.Equal(t, []string{"quote.created", "quote.bound", "policy.activated", "quote.created"}, types)
+	require.Len(t, proven(t, b, b.Globex), 1)
+
+	about, err := b.Service.ListEvents(t.Context(), b.Acme, model.EventFilter{Subject: policy.ID}, model.PageRequest{})
+	require.NoError(t, err)
+	require.Equal(t, feed[2:3], about.Data)
+	told, err := wire.Encode(policy)
+	require.NoError(t, err)
+	require.Equal(t, `{"object":`+string(told)+`}`, string(about.Data[0].Data), "the record as it was answered")
+	one, err := b.Service.GetEvent(t.Context(), b.Acme, feed[2].ID)
+	require.NoError(t, err)
+	require.Equal(t, feed[2], *one)
+	_, err = b.Service.GetEvent(t.Context(), b.Globex, feed[2].ID)
+	require.Equal(t, model.CodeNotFound, model.CodeOf(err))
+	bound, err := b.Service.ListEvents(t.Context(), b.Acme, model.EventFilter{After: 1, Types: []model.EventType{"quote.bound", "quote.created"}}, model.PageRequest{})
+	require.NoError(t, err)
+	require.Equal(t, []wire.Event{feed[1], feed[3]}, bound.Data)
+}
+
+func TestTheFeedRefusesWhatItCannotNarrow(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	for _, f := range []model.EventFilter{
+		{Partner: "globex"},
+		{After: -1},
+		{Types: []model.EventType{"quote.eaten"}},
+		{Subject: "nobody"},
+		{Subject: "occ_01h455vb4pex5vsknk084sn02q"},
+		{Wait: time.Minute},
+		{Wait: -1},
+	} {
+		_, err := b.Service.ListEvents(t.Context(), b.Acme, f, model.PageRequest{})
+		require.Equal(t, model.CodeParameterInvalid, model.CodeOf(err), "%+v", f)
+	}
+	_, err := b.Service.ListEvents(t.Context(), b.Operator, model.EventFilter{}, model.PageRequest{})
+	require.Equal(t, model.CodeParameterInvalid, model.CodeOf(err), "an operator names a partner")
+	_, err = b.Service.ListEvents(t.Context(), b.Operator, model.EventFilter{Partner: "acme"}, model.PageRequest{})
+	require.NoError(t, err)
+}
+
+func TestManyRelaysNumberNothingTwice(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			for range 5 {
+				if _, err := b.Service.CreateQuote(t.Context(), b.Acme, model.QuoteRequest{Product: "rain-excess", Context: []byte(`{"partner":"acme"}`)}); err != nil {
+					t.Error(err)
+				}
+				if _, err := b.Service.Relay(t.Context()); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	relayed(t, b)
+	require.Len(t, proven(t, b, b.Acme), 20)
+}
+
+// unfinished writes one event in a transaction that stays open.
+func unfinished(t *testing.T, b *modeltest.Bundle) pgx.Tx {
+	t.Helper()
+	tx, err := b.DB.Pool.Begin(t.Context())
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) })
+	_, err = tx.Exec(t.Context(), `with e as (insert into events (id, partner, type, subject_type, subject_id, subject_version, occurred_at, data)
+			values (gen_random_uuid(), 'acme', 'quote.created', 'quote', gen_random_uuid(), 1, now(), '{}') returning id)
+		insert into event_outbox (partner, event_id) select 'acme', id from e`)
+	require.NoError(t, err)
+	return tx
+}
+
+func TestALateCommitIsNumberedWhenItIsVisible(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t, modeltest.Unchecked())
+	late, never := unfinished(t, b), unfinished(t, b)
+	b.Quote("rain-excess", nil)
+	require.Equal(t, 1, relayed(t, b))
+	require.Equal(t, "{[1,3)}", gaps(t, b), "two ordinals were passed that may yet come")
+	b.Quote("rain-excess", nil)
+	require.Equal(t, 1, relayed(t, b))
+	require.NoError(t, late.Commit(t.Context()))
+	require.Equal(t, 1, relayed(t, b))
+	require.Equal(t, "{[2,3)}", gaps(t, b))
+	require.NoError(t, never.Rollback(t.Context()))
+	told := 3
+	for ; gaps(t, b) != "{}"; told++ { // what cannot come any more is forgotten, once every transaction of that time has ended
+		require.Less(t, told, 2000)
+		b.Quote("rain-excess", nil)
+		require.Equal(t, 1, relayed(t, b))
+	}
+	require.Len(t, proven(t, b, b.Acme), told)
+}
+
+func gaps(t *testing.T, b *modeltest.Bundle) (text string) {
+	t.Helper()
+	require.NoError(t, b.DB.Pool.QueryRow(t.Context(), "select gaps::text from event_relay").Scan(&text))
+	return text
+}
+
+func TestAReaderWaitsForTheFirstEvent(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	heard := make(chan []wire.Event, 1)
+	go func() {
+		list, err := b.Service.ListEvents(t.Context(), b.Acme, model.EventFilter{Wait: model.MaxEventWait}, model.PageRequest{})
+		if err != nil {
+			t.Error(err)
+		}
+		heard <- list.Data
+	}()
+	b.Quote("rain-excess", nil)
+	require.Equal(t, 1, relayed(t, b))
+	require.Len(t, <-heard, 1)
+	list, err := b.Service.ListEvents(t.Context(), b.Acme, model.EventFilter{After: 1, Wait: time.Millisecond}, model.PageRequest{})
+	require.NoError(t, err)
+	require.Empty(t, list.Data, "the end of the wait is no error")
+}
