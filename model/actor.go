@@ -66,6 +66,8 @@ type Actor struct {
 	// Idempotency is the key of this request, nil without one. It travels with the
 	// actor because a key belongs to whoever uses it.
 	Idempotency *IdempotencyKey
+	// Condition is what this request demands of a record, nil without one.
+	Condition *Condition
 }
 
 // System is Parapet acting by itself.

@@ -101,35 +101,26 @@ func (s *Service) RecordPayoutMethod(ctx context.Context, actor Actor, in Payout
 
 // payee locks the policy and, where one is named, the claim.
 func (u *unit) payee(ctx context.Context, in PayoutMethodRequest) (*policyRow, *claimRow, error) {
-	var claim *claimRow
-	var policyID uuid.UUID
-	var err error
 	if in.ClaimID != nil {
 		id, err := nounClaim.parse(*in.ClaimID)
 		if err != nil {
 			return nil, nil, err
 		}
-		claim = new(claimRow)
-		if err := u.actor.tenancy(u.NewSelect().Model(claim).Where("c.id = ?", id)).Scan(ctx); err != nil {
-			if absent(err) {
-				return nil, nil, nounClaim.notFound()
-			}
-			return nil, nil, fmt.Errorf("read claim: %w", err)
+		p, claim, err := u.lockClaimAndPolicy(ctx, id)
+		if err != nil {
+			return nil, nil, err
 		}
-		policyID = claim.PolicyID
-	} else if policyID, err = nounPolicy.parse(*in.PolicyID); err != nil {
+		return p, claim, payable(p, claim, in.Currency)
+	}
+	id, err := nounPolicy.parse(*in.PolicyID)
+	if err != nil {
 		return nil, nil, err
 	}
 	p := new(policyRow)
-	if err := u.locked(ctx, p, policyID, nounPolicy); err != nil {
+	if err := u.locked(ctx, p, id, nounPolicy); err != nil {
 		return nil, nil, err
 	}
-	if claim != nil {
-		if claim, err = u.lockClaim(ctx, claim.ID); err != nil {
-			return nil, nil, err
-		}
-	}
-	return p, claim, payable(p, claim, in.Currency)
+	return p, nil, payable(p, nil, in.Currency)
 }
 
 func payable(p *policyRow, claim *claimRow, currency string) error {

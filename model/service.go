@@ -83,6 +83,9 @@ func (s *Service) attempt(ctx context.Context, actor Actor, do func(context.Cont
 		if err := u.once(ctx); err != nil {
 			return err
 		}
+		if err := u.fulfilled(ctx); err != nil {
+			return err
+		}
 		if err := do(ctx, u); err != nil {
 			return err
 		}

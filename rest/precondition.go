@@ -1,7 +1,6 @@
 package rest
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
@@ -36,11 +35,11 @@ func tagged(headers []string, fits func(candidate string) bool) bool {
 	return false
 }
 
-// matched refuses a write whose If-Match does not name the version that its
-// record has now, by the strong comparison of RFC 9110 section 13.1.1. A write
+// matched has a write refused whose If-Match does not name the version that its
+// record has then, by the strong comparison of RFC 9110 section 13.1.1. A write
 // that is about no record fulfils * only: what cannot be checked must not pass
 // for checked.
-func (c *call) matched(ctx context.Context, in any) error {
+func (c *call) matched(in any) error {
 	given := c.request.Header.Values("If-Match")
 	if len(given) == 0 || tagged(given, func(string) bool { return false }) {
 		return nil
@@ -48,10 +47,16 @@ func (c *call) matched(ctx context.Context, in any) error {
 	if c.route.held == nil {
 		return model.Fail(model.CodeVersionMismatch, "A write to this address is about no earlier record, so no If-Match but * can be fulfilled.")
 	}
-	record, err := c.route.held(ctx, c, in)
-	if err != nil {
-		return err
+	id := c.route.held(c, in)
+	if id == "" {
+		return nil // the request lacks the record it is about, which the domain says better
 	}
+	c.actor.Condition = &model.Condition{ID: id, Holds: func(record any) error { return named(given, record) }}
+	return nil
+}
+
+// named tells whether If-Match has the tag of the record.
+func named(given []string, record any) error {
 	body, err := wire.Encode(record)
 	if err != nil {
 		return fmt.Errorf("encode for If-Match: %w", err)
@@ -64,26 +69,21 @@ func (c *call) matched(ctx context.Context, in any) error {
 }
 
 // heldClaim is the claim of the path.
-func (d *door) heldClaim(ctx context.Context, c *call, _ any) (any, error) { return d.getClaim(ctx, c) }
+func heldClaim(c *call, _ any) string { return c.path("claim_id") }
 
 // heldQuote is the quote that is bound.
-func (d *door) heldQuote(ctx context.Context, c *call, in any) (any, error) {
-	return d.Service.GetQuote(ctx, c.actor, in.(bindRequest).QuoteID)
-}
+func heldQuote(_ *call, in any) string { return in.(bindRequest).QuoteID }
 
 // heldPolicy is the policy that is asked to pay.
-func (d *door) heldPolicy(ctx context.Context, c *call, in any) (any, error) {
-	return d.Service.GetPolicy(ctx, c.actor, in.(claimRequest).PolicyID)
-}
+func heldPolicy(_ *call, in any) string { return in.(claimRequest).PolicyID }
 
 // heldPayee is the claim or the policy that a payout method serves.
-func (d *door) heldPayee(ctx context.Context, c *call, in any) (any, error) {
+func heldPayee(_ *call, in any) string {
 	request := in.(payoutMethodRequest)
-	if request.ClaimID != nil {
-		return d.Service.GetClaim(ctx, c.actor, *request.ClaimID)
+	for _, id := range []*string{request.ClaimID, request.PolicyID} {
+		if id != nil {
+			return *id
+		}
 	}
-	if request.PolicyID != nil {
-		return d.Service.GetPolicy(ctx, c.actor, *request.PolicyID)
-	}
-	return nil, model.Fail(model.CodeVersionMismatch, "If-Match needs the claim or the policy that the payout method is for.")
+	return ""
 }

@@ -2,6 +2,8 @@ package rest_test
 
 import (
 	"net/http"
+	"strconv"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -37,6 +39,61 @@ func TestIfMatch(t *testing.T) {
 	h.post(t, 412, "/v1/policies", bind, `If-Match: "x"`)
 	h.post(t, 201, "/v1/policies", bind, "If-Match: "+tagOf("/v1/quotes/"+quote.ID))
 	h.post(t, 412, "/v1/claims", `{"policy_id":"`+policy.ID+`"}`, `If-Match: "x"`)
+}
+
+// Of writers who decided upon one version, one writes: the others are told that it
+// has changed, and a retry of the one is answered again.
+func TestIfMatchHoldsInTheTransaction(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	quote := record[wire.Quote](t, h.post(t, 201, "/v1/quotes", hualien))
+	policy := record[wire.Policy](t, h.post(t, 201, "/v1/policies", `{"quote_id":"`+quote.ID+`"}`))
+	second := record[wire.Quote](t, h.post(t, 201, "/v1/quotes", hualien))
+	for record, write := range map[string]request{
+		"/v1/policies/" + policy.ID: {"POST", "/v1/claims", `{"policy_id":"` + policy.ID + `"}`, nil},
+		"/v1/quotes/" + second.ID:   {"POST", "/v1/policies", `{"quote_id":"` + second.ID + `"}`, nil},
+	} {
+		tag := h.get(t, record).Header.Get("ETag")
+		const writers = 6
+		answers := make([]*reply, writers)
+		var all sync.WaitGroup
+		for i := range writers {
+			all.Go(func() { answers[i] = h.conditional(t, write, tag, i) })
+		}
+		all.Wait()
+		count := map[int]int{}
+		for i, first := range answers {
+			count[first.StatusCode]++
+			again := h.conditional(t, write, tag, i)
+			require.Equal(t, first.StatusCode, again.StatusCode)
+			if first.StatusCode == http.StatusCreated {
+				require.Equal(t, "true", again.Header.Get("Idempotent-Replayed"))
+				require.Equal(t, string(first.Body), string(again.Body))
+			}
+		}
+		require.Equal(t, map[int]int{http.StatusCreated: 1, http.StatusPreconditionFailed: writers - 1}, count, record)
+	}
+}
+
+// conditional writes with If-Match, under a key of its own.
+func (h *house) conditional(t *testing.T, write request, tag string, writer int) *reply {
+	t.Helper()
+	write.headers = []string{"If-Match: " + tag, "Idempotency-Key: writer-" + strconv.Itoa(writer)}
+	return h.as(t, "acme", nil, write)
+}
+
+// Who may write a claim need not be able to read it: If-Match tells no more than
+// whether the version is still the same.
+func TestIfMatchNeedsNoFurtherScope(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	_, _, claim := h.claim(t)
+	tag := h.get(t, "/v1/claims/"+claim.ID).Header.Get("ETag")
+	write := request{"POST", "/v1/claims/" + claim.ID + "/messages", `{"body":"hello"}`, []string{"If-Match: " + tag}}
+	require.Equal(t, 201, h.as(t, "acme", []string{"claims:write"}, write).StatusCode)
+	require.Equal(t, 404, refused(t, h.as(t, "globex", nil, write)).Status)
+	refused(t, h.post(t, 422, "/v1/payout_methods", `{`+iban, "If-Match: "+tag))
+	require.Equal(t, 412, refused(t, h.post(t, 412, "/v1/quotes", hualien, "If-Match: "+tag)).Status, "a quote is about no earlier record")
 }
 
 // HEAD is GET without its body.

@@ -32,9 +32,9 @@ type route struct {
 	file     bool         // answers with bytes of a type of their own
 	sandbox  bool         // exists in development only
 
-	// held reads the record that a write is about, for its If-Match; nil where
-	// the write is about none.
-	held  func(ctx context.Context, c *call, in any) (any, error)
+	// held is the id of the record that a write is about, for its If-Match; nil
+	// where the write is about none.
+	held  func(c *call, in any) string
 	serve func(context.Context, *call) error
 }
 
@@ -109,7 +109,7 @@ func records[In, Out any](path string, scope model.Scope, do func(context.Contex
 			if err != nil {
 				return err
 			}
-			if err := c.matched(ctx, in); err != nil {
+			if err := c.matched(in); err != nil {
 				return err
 			}
 			record, created, err := do(ctx, c, in)
@@ -131,7 +131,7 @@ func (r route) named(id, tag, summary, about string) route {
 func (r route) or(scope model.Scope) route { r.also = scope; return r }
 
 // heldTo names the record whose version an If-Match must name.
-func (r route) heldTo(held func(context.Context, *call, any) (any, error)) route {
+func (r route) heldTo(held func(*call, any) string) route {
 	r.held = held
 	return r
 }

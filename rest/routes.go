@@ -34,7 +34,7 @@ func (d *door) cover() []route {
 		reads("/quotes/{quote_id}", model.ScopeQuotesRead, d.getQuote).
 			named("getQuote", "Quotes", "Read a quote", ""),
 
-		creates("/policies", model.ScopePoliciesWrite, d.bindPolicy).atLocation().refuses(model.CodeQuoteAlreadyBound, model.CodeQuoteExpired, model.CodeCapacityExceeded, model.CodeMoratoriumActive, model.CodeReferenceTaken).heldTo(d.heldQuote).
+		creates("/policies", model.ScopePoliciesWrite, d.bindPolicy).atLocation().refuses(model.CodeQuoteAlreadyBound, model.CodeQuoteExpired, model.CodeCapacityExceeded, model.CodeMoratoriumActive, model.CodeReferenceTaken).heldTo(heldQuote).
 			named("createPolicy", "Policies", "Bind a quote", "Makes the quoted cover binding at once. A quote binds once: a second time is 409 quote_already_bound with the policy in resource_id."),
 		finds("/policies", model.ScopePoliciesRead, filters, d.getPolicies).
 			named("listPolicies", "Policies", "List policies", "Newest first."),
@@ -46,7 +46,7 @@ func (d *door) cover() []route {
 // claims are what is owed, and everything said about it.
 func (d *door) claims() []route {
 	return []route{
-		records("/claims", model.ScopeClaimsWrite, d.openClaim).atLocation().refuses(model.CodeTriggerNotMet, model.CodePolicyNotInForce, model.CodeLimitExhausted, model.CodeStateConflict, model.CodeReferenceTaken).heldTo(d.heldPolicy).
+		records("/claims", model.ScopeClaimsWrite, d.openClaim).atLocation().refuses(model.CodeTriggerNotMet, model.CodePolicyNotInForce, model.CodeLimitExhausted, model.CodeStateConflict, model.CodeReferenceTaken).heldTo(heldPolicy).
 			named("createClaim", "Claims", "Open a claim", "A claim that names an observation or a source event is decided by the policy's trigger: 201 when it is met, 422 trigger_not_met with the numbers when it is not. A claim that names neither is decided by an operator. Where the policy already has a claim for the occurrence, usually because matching opened it, the answer is 200 with that claim."),
 		finds("/claims", model.ScopeClaimsRead, claimFilters, d.getClaims).
 			named("listClaims", "Claims", "List claims", "Newest first, each with its payouts. Those that matching opened are here too."),
@@ -55,14 +55,14 @@ func (d *door) claims() []route {
 		lists("/claims/{claim_id}/timeline", model.ScopeClaimsRead, d.getTimeline).
 			named("listTimeline", "Claims", "Read a claim's story", "Oldest first, numbered without gaps."),
 
-		creates("/claims/{claim_id}/attachments", model.ScopeClaimsWrite, d.addAttachment).refuses(model.CodeStateConflict).upTo(attachmentLimit).heldTo(d.heldClaim).
+		creates("/claims/{claim_id}/attachments", model.ScopeClaimsWrite, d.addAttachment).refuses(model.CodeStateConflict).upTo(attachmentLimit).heldTo(heldClaim).
 			named("createAttachment", "Attachments", "Add a document", ""),
 		lists("/claims/{claim_id}/attachments", model.ScopeClaimsRead, d.getAttachments).
 			named("listAttachments", "Attachments", "List a claim's documents", "Newest first."),
 		downloads("/claims/{claim_id}/attachments/{attachment_id}/content", model.ScopeClaimsRead, d.downloadAttachment).
 			named("downloadAttachment", "Attachments", "Download a document", "The bytes as they were sent, to be saved, not shown."),
 
-		creates("/claims/{claim_id}/messages", model.ScopeClaimsWrite, d.addMessage).heldTo(d.heldClaim).
+		creates("/claims/{claim_id}/messages", model.ScopeClaimsWrite, d.addMessage).heldTo(heldClaim).
 			named("createMessage", "Messages", "Write a message", ""),
 		lists("/claims/{claim_id}/messages", model.ScopeClaimsRead, d.getMessages).
 			named("listMessages", "Messages", "Read the conversation", "Oldest first."),
@@ -72,7 +72,7 @@ func (d *door) claims() []route {
 // payments are where the money goes.
 func (d *door) payments() []route {
 	return []route{
-		creates("/payout_methods", model.ScopePayoutMethodsWrite, d.recordPayoutMethod).refuses(model.CodeStateConflict, model.CodeReferenceTaken).heldTo(d.heldPayee).
+		creates("/payout_methods", model.ScopePayoutMethodsWrite, d.recordPayoutMethod).refuses(model.CodeStateConflict, model.CodeReferenceTaken).heldTo(heldPayee).
 			named("createPayoutMethod", "Payouts", "Record a payout method", "The number is checked, stored encrypted, never shown again and never logged. An earlier method of the same claim or policy is replaced; payouts that waited for one move on."),
 		lists("/claims/{claim_id}/payout-methods", model.ScopeClaimsRead, d.getPayoutMethods).
 			named("listPayoutMethods", "Payouts", "List a claim's payout methods", "Newest first, the policy's methods included."),

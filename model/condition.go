@@ -1,0 +1,91 @@
+package model
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"parapet/model/wire"
+)
+
+// Condition is what a caller demands of a record before anything is written: that
+// it still is what they decided upon (If-Match, RFC 9110 section 13.1.1). It is
+// judged in the transaction that writes, with the record locked, so that nobody
+// changes it in between; and after the look-up of the idempotency key, so that a
+// request that was done is answered again although it changed the record itself.
+type Condition struct {
+	ID    string                 // of a quote, a policy or a claim
+	Holds func(record any) error // is given the v1 record; why nothing may be written
+}
+
+// fulfilled judges the actor's condition, where there is one.
+func (u *unit) fulfilled(ctx context.Context) error {
+	condition := u.actor.Condition
+	if condition == nil {
+		return nil
+	}
+	record, err := u.held(ctx, condition.ID)
+	if err != nil {
+		return err
+	}
+	return condition.Holds(record)
+}
+
+// held locks a record and everything its representation shows, in the order of
+// locks, and reads it as a caller does.
+func (u *unit) held(ctx context.Context, id string) (any, error) {
+	if quote, err := nounQuote.parse(id); err == nil {
+		row := new(quoteRow)
+		if err := u.locked(ctx, row, quote, nounQuote); err != nil {
+			return nil, err
+		}
+		return row.public(), nil
+	}
+	if policy, err := nounPolicy.parse(id); err == nil {
+		return u.heldPolicy(ctx, policy)
+	}
+	claim, err := nounClaim.parse(id)
+	if err != nil {
+		return nil, err
+	}
+	_, row, err := u.lockClaimAndPolicy(ctx, claim)
+	if err != nil {
+		return nil, err
+	}
+	return publicClaim(ctx, u, row)
+}
+
+func (u *unit) heldPolicy(ctx context.Context, id uuid.UUID) (*wire.Policy, error) {
+	row := new(policyRow)
+	if err := u.locked(ctx, row, id, nounPolicy); err != nil {
+		return nil, err
+	}
+	var claims []claimRow
+	err := u.NewSelect().Model(&claims).Column("id", "status").Where("c.policy_id = ?", row.ID).Where("c.partner = ?", row.Partner).
+		OrderExpr("c.id").For("NO KEY UPDATE").Scan(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("lock claims of a policy: %w", err)
+	}
+	var briefs []wire.ClaimBrief
+	for i := range claims {
+		briefs = append(briefs, claimBrief{claims[i].ID, string(claims[i].Status)}.public())
+	}
+	return row.public(u.now, briefs), nil
+}
+
+// lockClaimAndPolicy locks the policy of a claim, which comes first, and the claim.
+func (u *unit) lockClaimAndPolicy(ctx context.Context, id uuid.UUID) (*policyRow, *claimRow, error) {
+	claim, policy := new(claimRow), new(policyRow)
+	if err := u.actor.tenancy(u.NewSelect().Model(claim).Column("policy_id").Where("c.id = ?", id)).Scan(ctx); err != nil {
+		if absent(err) {
+			return nil, nil, nounClaim.notFound()
+		}
+		return nil, nil, fmt.Errorf("read claim: %w", err)
+	}
+	if err := u.locked(ctx, policy, claim.PolicyID, nounPolicy); err != nil {
+		return nil, nil, err
+	}
+	claim, err := u.lockClaim(ctx, id)
+	return policy, claim, err
+}
