@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -79,7 +80,7 @@ func publicDetermination(p *policyRow, facts trigger.Occurrence, d trigger.Deter
 		SourceVersion: facts.SourceVersion, TermsHash: p.TermsHash,
 	}
 	if d.Index != nil {
-		public.Index = &wire.Measure{Value: d.Index.String(), Unit: unit}
+		public.Index = &wire.Measure{Value: d.Index.String(), Unit: cmp.Or(facts.Unit, unit)}
 	}
 	return public
 }
@@ -109,7 +110,7 @@ func reasonSentence(d trigger.Determination, public wire.Determination) string {
 	switch d.Reason {
 	case trigger.ThresholdNotMet:
 		if d.Missed.GreaterThan(decimal.Zero) && public.Index != nil {
-			return fmt.Sprintf("the index %s %s misses the threshold %s by %s", public.Index.Value, public.Index.Unit, public.Threshold.Value, d.Missed)
+			return fmt.Sprintf("the index %s %s misses the threshold %s %s by %s", public.Index.Value, public.Index.Unit, public.Threshold.Value, public.Threshold.Unit, d.Missed)
 		}
 		return "the index stays on the wrong side of its threshold"
 	case trigger.OutsidePeriod:

@@ -84,11 +84,15 @@ func (s *Service) RecordObservations(ctx context.Context, actor Actor, in []wire
 }
 
 // RecordObservation keeps a single observation and returns its record; created
-// is false when nothing was new.
+// is false when nothing was new. A source's token that speaks for another source
+// is refused with insufficient_scope: here there is nothing else to keep.
 func (s *Service) RecordObservation(ctx context.Context, actor Actor, in wire.ObservationInput, sandbox bool) (record *wire.Observation, created bool, err error) {
 	scope, err := s.observationScope(ctx, actor, sandbox)
 	if err != nil {
 		return nil, false, err
+	}
+	if refusal := actor.reports(in.Source); refusal != nil {
+		return nil, false, refusal
 	}
 	err = s.change(ctx, actor, func(ctx context.Context, u *unit) error {
 		r := recording{unit: u, scope: scope, results: make([]wire.ObservationResult, 1)}

@@ -23,6 +23,10 @@ type quantity struct {
 	required bool
 }
 
+// magnitudeUnits are the scales that seismic networks publish. A source's
+// preferred magnitude counts whatever its scale, and a determination names it: for
+// large earthquakes that is a moment magnitude, and who insures on another knows
+// it from the answer.
 var magnitudeUnits = []string{"mw", "mww", "mwc", "mwb", "mwr", "ml", "mb", "mb_lg", "ms", "md", "mh", "mi", "mfa", "me"}
 
 // quantities is what may be measured, by kind: names, units and bounds of what
@@ -54,8 +58,8 @@ var (
 func checkObservation(actor Actor, in *wire.ObservationInput, now time.Time) []FieldError {
 	c := fieldCheck{}
 	c.that(sourceName.MatchString(in.Source), "/source", "pattern", "Use the source's name: lower-case letters, digits, dot, hyphen and underscore.")
-	if in.Source != "" && actor.Kind == ActorSource && !actor.AnySource && !slices.Contains(actor.Sources, in.Source) {
-		c.that(false, "/source", "forbidden", "This token may post for "+strings.Join(actor.Sources, ", ")+" only.")
+	if refusal := actor.reports(in.Source); in.Source != "" && refusal != nil {
+		c.that(false, "/source", "forbidden", refusal.Detail)
 	}
 	c.that(named(in.SourceEventID), "/source_event_id", "length", "Use the source's own id of the event, 1 to 128 characters.")
 	c.that(slices.Contains(hazard.Kinds(), in.Kind), "/kind", "enum", "Use earthquake, storm_fix or station_day.")
@@ -68,6 +72,21 @@ func checkObservation(actor Actor, in *wire.ObservationInput, now time.Time) []F
 	c.place(in)
 	c.measures(in)
 	return c.fields
+}
+
+// reports refuses a data source's token that speaks for another source; nil means
+// that it may.
+func (a Actor) reports(source string) *Error {
+	if a.Kind != ActorSource || a.AnySource || slices.Contains(a.Sources, source) {
+		return nil
+	}
+	allowed := "This token names no source in its claim source, so it may post for none."
+	if len(a.Sources) > 0 {
+		allowed = "This token may post for " + strings.Join(a.Sources, ", ") + " only."
+	}
+	refusal := Fail(CodeInsufficientScope, "%s", allowed)
+	refusal.Extra = map[string]any{"scope": string(ScopeObservationsWrite), "sources": append([]string{}, a.Sources...)}
+	return refusal
 }
 
 func named(id string) bool { return id != "" && utf8.RuneCountInString(id) <= 128 }

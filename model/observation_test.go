@@ -23,10 +23,13 @@ func TestAWrongObservationIsRejectedAloneWithEveryReason(t *testing.T) {
 		spoil    func(*wire.ObservationInput)
 		pointers []string
 	}{
-		"future":            {func(in *wire.ObservationInput) { in.OccurredAt = now.Add(time.Hour) }, []string{"/occurred_at"}},
-		"no time":           {func(in *wire.ObservationInput) { in.OccurredAt = time.Time{} }, []string{"/occurred_at"}},
-		"unknown measure":   {func(in *wire.ObservationInput) { in.Measures["colour"] = wire.Measure{Value: "1", Unit: "km"} }, []string{"/measures/colour"}},
-		"wrong unit":        {func(in *wire.ObservationInput) { in.Measures["depth"] = wire.Measure{Value: "1", Unit: "miles"} }, []string{"/measures/depth/unit"}},
+		"future":          {func(in *wire.ObservationInput) { in.OccurredAt = now.Add(time.Hour) }, []string{"/occurred_at"}},
+		"no time":         {func(in *wire.ObservationInput) { in.OccurredAt = time.Time{} }, []string{"/occurred_at"}},
+		"unknown measure": {func(in *wire.ObservationInput) { in.Measures["colour"] = wire.Measure{Value: "1", Unit: "km"} }, []string{"/measures/colour"}},
+		"wrong unit":      {func(in *wire.ObservationInput) { in.Measures["depth"] = wire.Measure{Value: "1", Unit: "miles"} }, []string{"/measures/depth/unit"}},
+		"unknown scale": {func(in *wire.ObservationInput) {
+			in.Measures["magnitude"] = wire.Measure{Value: "6.4", Unit: "richter"}
+		}, []string{"/measures/magnitude/unit"}},
 		"no number":         {func(in *wire.ObservationInput) { in.Measures["depth"] = wire.Measure{Value: "1e3", Unit: "km"} }, []string{"/measures/depth/value"}},
 		"not on earth":      {func(in *wire.ObservationInput) { in.Measures["magnitude"] = wire.Measure{Value: "12", Unit: "mw"} }, []string{"/measures/magnitude/value"}},
 		"no magnitude":      {func(in *wire.ObservationInput) { delete(in.Measures, "magnitude") }, []string{"/measures/magnitude"}},
@@ -63,9 +66,40 @@ func TestWhoMayObserve(t *testing.T) {
 	require.Equal(t, model.CodeInsufficientScope, failure(t, observe(b.Operator)).Code)
 	noaa := b.Source
 	noaa.AnySource, noaa.Sources = false, []string{"nhc"}
-	require.Equal(t, []string{"/source"}, pointers(failure(t, observe(noaa))))
+	refusal := failure(t, observe(noaa))
+	require.Equal(t, model.CodeInsufficientScope, refusal.Code)
+	require.Equal(t, []string{"nhc"}, refusal.Extra["sources"])
+	results, err := b.Service.RecordObservations(t.Context(), noaa, []wire.ObservationInput{in}, false)
+	require.NoError(t, err)
+	require.Equal(t, []string{"/source"}, pointers(&model.Error{Fields: results[0].Errors}))
+	noaa.Sources = nil
+	require.Equal(t, model.CodeInsufficientScope, failure(t, observe(noaa)).Code)
 	noaa.Sources = []string{"usgs"}
 	require.NoError(t, observe(noaa))
+}
+
+// A magnitude counts on the scale its source prefers, and the determination names
+// that scale; the threshold stays on the policy's.
+func TestADeterminationNamesTheScaleThatWasMeasured(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	for _, tc := range []struct{ magnitude, code string }{{"6.4", ""}, {"5.9", string(model.CodeTriggerNotMet)}} {
+		policy := b.Cover("quake-circle", nil)
+		quake := modeltest.Quake("us"+tc.magnitude, b.Now(), epicentre, tc.magnitude)
+		quake.Measures["magnitude"] = wire.Measure{Value: tc.magnitude, Unit: "mb"}
+		b.Observe(quake)
+		claim, _, err := b.Service.OpenClaim(t.Context(), b.Acme, sourceEvent(policy, "usgs", quake.SourceEventID))
+		if tc.code == "" {
+			require.NoError(t, err)
+			require.Equal(t, wire.Measure{Value: "6.4", Unit: "mb"}, *claim.Determination.Index)
+			require.Equal(t, "mw", claim.Determination.Threshold.Unit)
+			continue
+		}
+		refusal := failure(t, err)
+		require.Equal(t, tc.code, string(refusal.Code))
+		require.Equal(t, &wire.Measure{Value: "5.9", Unit: "mb"}, refusal.Extra["index"])
+		require.Contains(t, refusal.Detail, "the index 5.9 mb misses the threshold 6.0 mw by 0.1")
+	}
 }
 
 func TestOnlyWhatHasHappenedIsObserved(t *testing.T) {

@@ -59,7 +59,7 @@ func (r *occurrenceRow) facts(observations []observationRow) trigger.Occurrence 
 			best := slices.MaxFunc(observations, func(a, b observationRow) int {
 				return cmp.Or(settled(a)-settled(b), cmp.Compare(revision(a), revision(b)), a.UpdatedAt.Compare(b.UpdatedAt))
 			})
-			o.Quake, o.Stage = best.quake(), trigger.Stage(best.Stage)
+			o.Quake, o.Stage, o.Unit = best.quake(), trigger.Stage(best.Stage), best.Body.Measures["magnitude"].Unit
 		}
 	case hazard.StormFix:
 		storm := &hazard.Storm{ID: r.SourceEventID}

@@ -161,7 +161,9 @@ func TestObservationBatch(t *testing.T) {
 	single := h.as(t, "source", nil, request{"POST", "/v1/observations", h.quake(t, "b"), nil})
 	require.Equal(t, 201, single.StatusCode)
 	p := refused(t, h.as(t, "source", nil, request{"POST", "/v1/observations", strings.Replace(h.quake(t, "d"), "usgs", "nhc", 1), nil}))
-	require.Equal(t, "/source", p.Errors[0].Pointer)
+	require.Equal(t, 403, p.Status)
+	require.Equal(t, string(model.CodeInsufficientScope), p.Code)
+	require.Contains(t, p.Detail, "usgs only")
 	require.Equal(t, 422, refused(t, h.as(t, "source", nil, request{"POST", "/v1/observations", `{"observations":[]}`, nil})).Status)
 }
 

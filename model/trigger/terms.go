@@ -180,6 +180,9 @@ type Occurrence struct {
 	Quake         *hazard.Quake
 	Storm         *hazard.Storm
 	Window        *Window
+	// Unit is what the index was measured in, where it is not the terms' own: the
+	// scale of an earthquake's magnitude. It is told, not judged.
+	Unit string
 }
 
 // Window is a run of consecutive days at a station, ready to be judged.
