@@ -8,12 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
-	"strings"
-	"unicode"
-	"unicode/utf8"
 
-	"github.com/gabriel-vasile/mimetype"
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
@@ -52,51 +47,9 @@ const (
 	stored         = "stored"
 )
 
-// attachable are the types a claim takes, each with what its bytes may look like:
-// text has no signature of its own, so a table may look like plain text.
-var attachable = map[string][]string{
-	"application/pdf":      {"application/pdf"},
-	"image/png":            {"image/png"},
-	"image/jpeg":           {"image/jpeg"},
-	"image/webp":           {"image/webp"},
-	"image/heic":           {"image/heic", "image/heic-sequence"},
-	"text/csv":             {"text/csv", "text/plain"},
-	"application/json":     {"application/json", "application/geo+json"},
-	"application/geo+json": {"application/geo+json", "application/json"},
-	"text/plain":           {"text/plain", "text/csv", "text/tab-separated-values"},
-}
-
-func (in *AttachmentRequest) check() []FieldError {
-	c := fieldCheck{}
-	name := in.FileName
-	c.that(name != "" && utf8.RuneCountInString(name) <= 255 && !strings.ContainsAny(name, "/\\\"") && !strings.ContainsFunc(name, invisible) && name != "." && name != "..",
-		"/file_name", "value", "Use a plain file name of 1 to 255 characters, without slashes, quotes and invisible characters.")
-	c.that(len(in.Content) > 0, "/content_base64", "required", "The file is empty.")
-	c.that(len(in.Content) <= maxAttachment, "/content_base64", "length", "A file has at most 10 MiB.")
-	c.that(in.Purpose == nil || utf8.RuneCountInString(*in.Purpose) <= 100, "/purpose", "length", "Use at most 100 characters.")
-	c.that(in.Description == nil || utf8.RuneCountInString(*in.Description) <= 1000, "/description", "length", "Use at most 1000 characters.")
-	c.that(in.SHA256 == nil || strings.EqualFold(*in.SHA256, in.digest()), "/sha256", "mismatch", "It is not the SHA-256 of the content; was the file damaged on its way?")
-	looks, ok := attachable[in.ContentType]
-	c.that(ok, "/content_type", "enum", "A claim takes pdf, png, jpeg, webp, heic, csv, json, geojson and plain text.")
-	if ok && len(in.Content) > 0 && len(in.Content) <= maxAttachment {
-		seen := sniff(in.Content)
-		c.that(slices.Contains(looks, seen), "/content_type", "mismatch", "The content is "+seen+", not what content_type says.")
-	}
-	return c.fields
-}
-
-// invisible characters, such as those that turn the reading direction, let a
-// name look like another one.
-func invisible(r rune) bool { return !unicode.IsPrint(r) }
-
 func (in *AttachmentRequest) digest() string {
 	sum := sha256.Sum256(in.Content)
 	return hex.EncodeToString(sum[:])
-}
-
-func sniff(content []byte) string {
-	seen, _, _ := strings.Cut(mimetype.Detect(content).String(), ";")
-	return seen
 }
 
 // AddAttachment stores a document for a claim. The bytes are stored before the

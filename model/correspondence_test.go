@@ -10,7 +10,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -67,6 +70,81 @@ func TestAClaimTakesDocumentsOfEveryType(t *testing.T) {
 	require.Len(t, list.Data, len(files))
 }
 
+// named is a document of a type under a name.
+func named(name, kind, content string) model.AttachmentRequest {
+	return model.AttachmentRequest{FileName: name, ContentType: kind, Content: []byte(content)}
+}
+
+func TestADocumentKeepsItsName(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	claim := owed(b)
+	for name, kind := range map[string]string{
+		"Schäden \"1\".JPG": "image/jpeg", "損害　写真.jpeg": "image/jpeg", "گزارش‌ها.pdf": "application/pdf", "👩‍🚒.heif": "image/heic",
+		"points.json": "application/geo+json", "with.points.geojson": "application/geo+json", strings.Repeat("é", 251) + ".txt": "text/plain", "no extension": "text/csv",
+	} {
+		attached, err := b.Service.AddAttachment(t.Context(), b.Acme, claim.ID, named(name, kind, files[kind]))
+		require.NoError(t, err, name)
+		require.Equal(t, name, attached.FileName)
+	}
+	for _, content := range []string{`{"type":"FeatureCollection","features":[]}`, "\ufeff" + `{"a":1,"type":"Point"}`} {
+		_, err := b.Service.AddAttachment(t.Context(), b.Acme, claim.ID, named("a", "application/geo+json", content))
+		require.NoError(t, err, content)
+	}
+	for _, content := range []string{`[1, 2]`, `"text"`, "null", `{"a":1,"a":"\ud800"}`} {
+		_, err := b.Service.AddAttachment(t.Context(), b.Acme, claim.ID, named("a.json", "application/json", content))
+		require.NoError(t, err, content)
+	}
+	behind, err := b.Service.AddAttachment(t.Context(), b.Acme, claim.ID, named("a.png", "image/png", files["image/png"]+"<html>"))
+	require.NoError(t, err)
+	require.Equal(t, "image/png", behind.ContentType)
+}
+
+// Whatever is declared, only the bytes of that type pass; text passes for text.
+func TestDeclaredAndSeenAgree(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	claim := owed(b)
+	takes := map[string][]string{
+		"application/json": {"application/geo+json"}, "text/csv": {"text/plain"}, "text/plain": {"text/csv"},
+	}
+	for declared := range files {
+		for is, content := range files {
+			_, err := b.Service.AddAttachment(t.Context(), b.Acme, claim.ID, named("a", declared, content))
+			if is == declared || slices.Contains(takes[declared], is) {
+				require.NoError(t, err, "%s as %s", is, declared)
+				continue
+			}
+			require.Equal(t, []string{"/content_type"}, pointers(failure(t, err)), "%s as %s", is, declared)
+		}
+	}
+}
+
+// However many come at once, a claim takes fifty, and no file remains of the rest.
+func TestAClaimTakesFiftyDocuments(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	claim := owed(b)
+	var taken, refused atomic.Int64
+	var all sync.WaitGroup
+	for range 6 {
+		all.Go(func() {
+			for range 9 {
+				_, err := b.Service.AddAttachment(t.Context(), b.Acme, claim.ID, named("a.txt", "text/plain", "x"))
+				if model.CodeOf(err) == model.CodeStateConflict {
+					refused.Add(1)
+				} else if err == nil {
+					taken.Add(1)
+				}
+			}
+		})
+	}
+	all.Wait()
+	require.Equal(t, int64(50), taken.Load())
+	require.Equal(t, int64(4), refused.Load())
+	require.Len(t, stored(t, b), 50)
+}
+
 func TestADocumentIsRefused(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
@@ -75,14 +153,31 @@ func TestADocumentIsRefused(t *testing.T) {
 		in      model.AttachmentRequest
 		pointer string
 	}{
-		"lying type":    {model.AttachmentRequest{FileName: "a.png", ContentType: "image/png", Content: []byte(files["application/pdf"])}, "/content_type"},
-		"html as text":  {model.AttachmentRequest{FileName: "a.txt", ContentType: "text/plain", Content: []byte("<html><script>alert(1)</script></html>")}, "/content_type"},
-		"unknown type":  {model.AttachmentRequest{FileName: "a.exe", ContentType: "application/zip", Content: []byte("PK\x03\x04")}, "/content_type"},
-		"over 10 MiB":   {model.AttachmentRequest{FileName: "a.txt", ContentType: "text/plain", Content: bytes.Repeat([]byte("x"), 10<<20+1)}, "/content_base64"},
-		"empty":         {model.AttachmentRequest{FileName: "a.txt", ContentType: "text/plain"}, "/content_base64"},
-		"wrong digest":  {model.AttachmentRequest{FileName: "a.txt", ContentType: "text/plain", Content: []byte("x"), SHA256: new(strings.Repeat("0", 64))}, "/sha256"},
-		"path as name":  {model.AttachmentRequest{FileName: "../a.txt", ContentType: "text/plain", Content: []byte("x")}, "/file_name"},
-		"control chars": {model.AttachmentRequest{FileName: "a\r\nX: y", ContentType: "text/plain", Content: []byte("x")}, "/file_name"},
+		"other extension":   {named("a.pdf", "image/png", files["image/png"]), "/file_name"},
+		"a program's name":  {named("a.txt.exe", "text/plain", "x"), "/file_name"},
+		"blank name":        {named(" \u3000", "text/plain", "x"), "/file_name"},
+		"blank at the end":  {named("a.txt ", "text/plain", "x"), "/file_name"},
+		"folder":            {named(`c:\a.txt`, "text/plain", "x"), "/file_name"},
+		"dots":              {named("..", "text/plain", "x"), "/file_name"},
+		"long name":         {named(strings.Repeat("a", 252)+".txt", "text/plain", "x"), "/file_name"},
+		"turned name":       {named("a\u202etxt.csv", "text/csv", "x"), "/file_name"},
+		"broken JSON":       {named("a.json", "application/json", `{"a":`), "/content_type"},
+		"two JSON texts":    {named("a.json", "application/json", `{} {}`), "/content_type"},
+		"no GeoJSON type":   {named("a.geojson", "application/geo+json", `{"type":"Circle"}`), "/content_type"},
+		"GeoJSON in a list": {named("a.geojson", "application/geo+json", `[{"type":"Point"}]`), "/content_type"},
+		"GeoJSON without":   {named("a.geojson", "application/geo+json", `{"Type":"Point"}`), "/content_type"},
+		"Latin-1":           {named("a.csv", "text/csv", "day,sch\xe4den\n1,2\n3,4\n"), "/content_type"},
+		"UTF-16":            {named("a.txt", "text/plain", "\xff\xfea\x00b\x00"), "/content_type"},
+		"late NUL":          {named("a.txt", "text/plain", strings.Repeat("text\n", 1000)+"\x00"), "/content_type"},
+		"SVG as text":       {named("a.txt", "text/plain", `<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg"/>`), "/content_type"},
+		"lying type":        {model.AttachmentRequest{FileName: "a.png", ContentType: "image/png", Content: []byte(files["application/pdf"])}, "/content_type"},
+		"html as text":      {model.AttachmentRequest{FileName: "a.txt", ContentType: "text/plain", Content: []byte("<html><script>alert(1)</script></html>")}, "/content_type"},
+		"unknown type":      {model.AttachmentRequest{FileName: "a.exe", ContentType: "application/zip", Content: []byte("PK\x03\x04")}, "/content_type"},
+		"over 10 MiB":       {model.AttachmentRequest{FileName: "a.txt", ContentType: "text/plain", Content: bytes.Repeat([]byte("x"), 10<<20+1)}, "/content_base64"},
+		"empty":             {model.AttachmentRequest{FileName: "a.txt", ContentType: "text/plain"}, "/content_base64"},
+		"wrong digest":      {model.AttachmentRequest{FileName: "a.txt", ContentType: "text/plain", Content: []byte("x"), SHA256: new(strings.Repeat("0", 64))}, "/sha256"},
+		"path as name":      {model.AttachmentRequest{FileName: "../a.txt", ContentType: "text/plain", Content: []byte("x")}, "/file_name"},
+		"control chars":     {model.AttachmentRequest{FileName: "a\r\nX: y", ContentType: "text/plain", Content: []byte("x")}, "/file_name"},
 	} {
 		_, err := b.Service.AddAttachment(t.Context(), b.Acme, claim.ID, tc.in)
 		require.Equal(t, []string{tc.pointer}, pointers(failure(t, err)), name)

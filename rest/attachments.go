@@ -13,9 +13,9 @@ import (
 )
 
 type attachmentRequest struct {
-	FileName      string  `json:"file_name" minLength:"1" maxLength:"255" doc:"A plain file name, without folders." example:"damage.pdf"`
-	ContentType   string  `json:"content_type" enum:"application/pdf,image/png,image/jpeg,image/webp,image/heic,text/csv,application/json,application/geo+json,text/plain" doc:"Must agree with what the bytes look like."`
-	ContentBase64 []byte  `json:"content_base64" doc:"At most 10 MiB before encoding."`
+	FileName      string  `json:"file_name" minLength:"1" maxLength:"255" doc:"A plain file name, without folders and control characters. Its extension is one of its type: .pdf, .png, .jpg or .jpeg, .webp, .heic or .heif, .csv, .json, .geojson or .json, .txt, .text, .log or .md; or it has none." example:"damage.pdf"`
+	ContentType   string  `json:"content_type" enum:"application/pdf,image/png,image/jpeg,image/webp,image/heic,text/csv,application/json,application/geo+json,text/plain" doc:"Must agree with what the bytes look like. Text, CSV, JSON and GeoJSON are UTF-8; JSON must parse, and GeoJSON be an object of a type of RFC 7946."`
+	ContentBase64 []byte  `json:"content_base64" doc:"The bytes in base64 (RFC 4648 section 4): at most 10 MiB before encoding."`
 	Purpose       *string `json:"purpose,omitzero" maxLength:"100"`
 	Description   *string `json:"description,omitzero" maxLength:"1000"`
 	SHA256        *string `json:"sha256,omitzero" doc:"Of the bytes, hexadecimal; checked when given."`

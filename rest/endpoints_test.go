@@ -179,6 +179,12 @@ func TestAttachmentContent(t *testing.T) {
 	p = refused(t, h.post(t, 422, path, `{"file_name":"a","content_type":"text/plain","content_base64":"a*b"}`))
 	require.Equal(t, "/content_base64", p.Errors[0].Pointer)
 
+	quoted := record[wire.Attachment](t, h.post(t, 201, path, `{"file_name":"a \"b\".png","content_type":"image/png","content_base64":"`+
+		base64.StdEncoding.EncodeToString([]byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR<html><script>alert(1)</script>"))+`"}`))
+	picture := h.get(t, quoted.DownloadURL).Header
+	require.Equal(t, `attachment; filename="a \"b\".png"`, picture.Get("Content-Disposition"))
+	require.Equal(t, "image/png", picture.Get("Content-Type"))
+	require.Equal(t, "default-src 'none'; sandbox", picture.Get("Content-Security-Policy"))
 	added := record[wire.Attachment](t, h.post(t, 201, path, `{"file_name":"Schäden 1.txt","content_type":"text/plain","content_base64":"aGVsbG8="}`))
 	response := h.get(t, added.DownloadURL)
 	require.Equal(t, "hello", string(response.Body))
