@@ -44,14 +44,14 @@ func (v *Verifier) actor(c claims) (model.Actor, error) {
 
 // clientName is the OAuth client, whatever the issuer calls it.
 func (v *Verifier) clientName(c claims) (string, error) {
-	var names [3]string
-	for at, claim := range []string{"client_id", "azp", "sub"} {
+	var names [4]string // cid is Okta's
+	for at, claim := range []string{"client_id", "cid", "azp", "sub"} {
 		var err error
 		if names[at], err = c.text(claim); err != nil {
 			return "", err
 		}
 	}
-	name := cmp.Or(names[0], names[1], names[2])
+	name := cmp.Or(names[:]...)
 	if name == "" || len(name) > nameLimit || strings.ContainsFunc(name, unicode.IsControl) {
 		return "", errNameless
 	}

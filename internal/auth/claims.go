@@ -98,13 +98,9 @@ func (e *expiredError) Error() string { return "it expired at " + e.at.UTC().For
 
 // check judges what the signature does not say. Expiry comes last: expired is only
 // said of a token that was good, because it sends the caller for a new one.
-func (c claims) check(audience string, now time.Time) (expiry time.Time, err error) {
-	// An ID token is a receipt for the client, not a permission; these claims give
-	// it away (OpenID Connect Core section 2).
-	for _, name := range []string{"nonce", "at_hash", "c_hash"} {
-		if _, found := c[name]; found {
-			return expiry, errors.New("it is an ID token: send the access token")
-		}
+func (c claims) check(typ, audience string, now time.Time) (expiry time.Time, err error) {
+	if err := c.permission(typ); err != nil {
+		return expiry, err
 	}
 	audiences, err := c.list("aud")
 	if err != nil {
@@ -114,6 +110,47 @@ func (c claims) check(audience string, now time.Time) (expiry time.Time, err err
 		return expiry, fmt.Errorf("it is for another audience than %s", audience)
 	}
 	return c.checkTimes(now)
+}
+
+// permission refuses what a trusted issuer signed for another purpose. An ID token
+// is a receipt for the client, and a security event is news; neither is a
+// permission. A header of typ at+jwt says what the token is. Without it the claims
+// have to: these and no others are an ID token's (OpenID Connect Core section 2) or
+// an event's (RFC 8417 section 2.2), some issuers name the use in a claim of their
+// own, and an access token names its scope or, for a client that was granted none,
+// the client_id (RFC 9068 section 2.2) that an ID token has as its audience. Its azp
+// tells nothing, because ID tokens have it too. What else RFC 9068 requires of
+// issuers (jti, sub, iat) tells nothing either, and older ones leave it out.
+func (c claims) permission(typ string) error {
+	for _, name := range []string{"nonce", "at_hash", "c_hash", "s_hash"} {
+		if c.has(name) {
+			return errIDToken
+		}
+	}
+	for _, name := range []string{"typ", "token_use"} { // Keycloak's and Cognito's
+		use, _ := c.text(name)
+		switch strings.ToLower(use) {
+		case "id":
+			return errIDToken
+		case "refresh", "offline", "logout":
+			return fmt.Errorf("it is a %s token: send the access token", strings.ToLower(use))
+		}
+	}
+	switch {
+	case c.has("events"):
+		return errors.New("it is a security event, not an access token")
+	case accessTokenType(typ, true), c.has("scope"), c.has("scp"), c.has("client_id"), c.has("cid"):
+		return nil
+	default:
+		return errors.New("nothing in it says that it is an access token: its typ is not at+jwt, and it has neither scope nor client_id")
+	}
+}
+
+var errIDToken = errors.New("it is an ID token: send the access token")
+
+func (c claims) has(name string) bool {
+	_, found := c[name]
+	return found
 }
 
 func (c claims) checkTimes(now time.Time) (expiry time.Time, err error) {

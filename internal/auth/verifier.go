@@ -160,7 +160,7 @@ func (v *Verifier) verify(ctx context.Context, raw string, now time.Time) (actor
 	if err := token.Claims(&verified); err != nil {
 		return actor, expiry, invalid("%v", err)
 	}
-	if expiry, err = verified.check(v.config.Audience, now); err != nil {
+	if expiry, err = verified.check(head.typ, v.config.Audience, now); err != nil {
 		return actor, expiry, unacceptable(err)
 	}
 	actor, err = v.actor(verified.claims)

@@ -105,6 +105,45 @@ func TestVerifyType(t *testing.T) {
 	}
 }
 
+// Without the type at+jwt a token has to look like a permission by its claims: an
+// ID token of a plain issuer has no sign of its own.
+func TestVerifyPurpose(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	bare := map[string]any{"client_id": nil, "scope": nil}
+	for name, test := range map[string]struct {
+		changes map[string]any
+		usual   bool // accepted with the type JWT, or none
+		typed   bool // accepted with the type at+jwt
+	}{
+		"ID token without any sign":      {bare, false, true},
+		"ID token with azp":              {map[string]any{"client_id": nil, "scope": nil, "azp": "acme"}, false, true},
+		"scope alone":                    {map[string]any{"client_id": nil}, true, true},
+		"no scope granted":               {map[string]any{"client_id": nil, "scope": ""}, true, true},
+		"scp and azp":                    {map[string]any{"client_id": nil, "scope": nil, "scp": []string{"quotes:read"}, "azp": "acme"}, true, true},
+		"client_id alone":                {map[string]any{"scope": nil}, true, true},
+		"cid alone":                      {map[string]any{"client_id": nil, "scope": nil, "cid": "acme"}, true, true},
+		"s_hash":                         {map[string]any{"s_hash": "x"}, false, false},
+		"another issuer's ID token":      {map[string]any{"typ": "ID"}, false, false},
+		"another issuer's access token":  {map[string]any{"typ": "Bearer", "token_use": "access"}, true, true},
+		"another issuer's refresh token": {map[string]any{"typ": "Refresh"}, false, false},
+		"token_use id":                   {map[string]any{"token_use": "id"}, false, false},
+		"security event":                 {map[string]any{"events": map[string]any{}}, false, false},
+	} {
+		for typ, want := range map[string]bool{"JWT": test.usual, "": test.usual, "at+jwt": test.typed} {
+			token, err := w.Sign(typ, w.good(test.changes))
+			require.NoError(t, err)
+			_, err = w.verifier(t).Verify(t.Context(), token)
+			if want {
+				require.NoError(t, err, "%s, type %q", name, typ)
+				continue
+			}
+			require.Error(t, err, "%s, type %q", name, typ)
+			requireCode(t, model.CodeTokenInvalid, err)
+		}
+	}
+}
+
 func TestVerifyMalformed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
