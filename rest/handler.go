@@ -47,6 +47,10 @@ type Config struct {
 	// Limiter bounds how often everybody may ask; nil means the contract's bounds,
 	// counted on this node alone. Unlimited turns it off.
 	Limiter Limiter
+	// Strangers bounds how often one address may ask without a good token, apart
+	// from everybody else; nil means 1000 requests a second, 2000 in one go, on this
+	// node alone, and nothing where Limiter is Unlimited.
+	Strangers Limiter
 	// Development mounts what a production server must not have: the sandbox.
 	Development bool
 }
@@ -61,8 +65,6 @@ type door struct {
 	bases  []string // the base addresses, the short one first
 	mux    *http.ServeMux
 	routes []route
-	// strangers bounds requests without a good token, by address; nil does not.
-	strangers Limiter
 }
 
 var familyName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,62}$`)

@@ -92,6 +92,25 @@ func TestStrangersAreLimitedByAddress(t *testing.T) {
 	require.Equal(t, 403, request{"GET", "/v1/quotes/x", "", []string{"Authorization: Bearer nobody"}}.to(t, door).StatusCode)
 }
 
+// How much strangers may ask is a setting of its own, and can be turned off.
+func TestStrangersHaveALimitOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	clock := &watch{at: time.Unix(0, 0)}
+	for limited, strangers := range map[int]rest.Limiter{
+		97: rest.NewLimiter(rest.RateLimit{PerSecond: 1, Burst: 3}, clock.now), 0: rest.Unlimited{},
+	} {
+		door := open(t, func(c *rest.Config) { c.Now, c.Limiter, c.Strangers = clock.now, rest.Unlimited{}, strangers })
+		refusals := 0
+		for range 100 {
+			if (request{"GET", "/v1/quotes/x", "", []string{"Authorization: Bearer forged"}}).to(t, door).StatusCode == http.StatusTooManyRequests {
+				refusals++
+			}
+		}
+		require.Equal(t, limited, refusals)
+		require.Equal(t, 403, request{"GET", "/v1/quotes/x", "", []string{"Authorization: Bearer nobody"}}.to(t, door).StatusCode)
+	}
+}
+
 // purse is a shared allowance of so many requests in all.
 type purse struct {
 	sync.Mutex

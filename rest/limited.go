@@ -27,8 +27,8 @@ func (d *door) limits() {
 	case d.Limiter == nil:
 		d.Limiter = NewLimiter(RateLimit{}, d.Now)
 	}
-	if d.Now != nil {
-		d.strangers = NewLimiter(RateLimit{PerSecond: addressShare * 100}, d.Now)
+	if d.Strangers == nil && d.Now != nil {
+		d.Strangers = NewLimiter(RateLimit{PerSecond: addressShare * 100}, d.Now)
 	}
 }
 

@@ -202,8 +202,8 @@ func (d *door) admit(ctx context.Context, c *call) error {
 	if err == nil {
 		return c.limited(ctx, d.Limiter, holder(c.actor))
 	}
-	if status := kinds[model.CodeOf(err)].status; d.strangers != nil && status == http.StatusUnauthorized {
-		if limited := c.limited(ctx, d.strangers, address(c.request)); limited != nil {
+	if status := kinds[model.CodeOf(err)].status; d.Strangers != nil && status == http.StatusUnauthorized {
+		if limited := c.limited(ctx, d.Strangers, address(c.request)); limited != nil {
 			return limited
 		}
 	}

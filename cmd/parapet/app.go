@@ -97,7 +97,7 @@ func (a *app) wireAPI() error {
 	}
 	a.handler, err = rest.New(rest.Config{
 		Service: a.service, Family: a.settings.Family, BaseURL: a.settings.BaseURL, Log: a.log, Development: a.settings.Rehearsal,
-		Authenticate: verifier.Verify, Now: time.Now, Issuers: a.settings.Issuers, Limiter: a.limiter(),
+		Authenticate: verifier.Verify, Now: time.Now, Issuers: a.settings.Issuers, Limiter: a.limiter(), Strangers: a.strangers(),
 		Alive: a.river.Ping, // not the pool that requests wait for
 		Ready: func(ctx context.Context) error {
 			return errors.Join(a.db.Pool.Ping(ctx), migrations.Check(ctx, a.db.Pool), verifier.Ready(ctx))
@@ -113,6 +113,16 @@ func (a *app) limiter() rest.Limiter {
 		return rest.Unlimited{}
 	}
 	return rest.NewLimiter(rest.RateLimit{PerSecond: perSecond, Burst: burst, Quota: a.service.Quota(perSecond, burst)}, time.Now)
+}
+
+// strangers counts on this node alone: who shows no good token must not cost the
+// database anything.
+func (a *app) strangers() rest.Limiter {
+	perSecond, burst := a.settings.StrangerLimit, a.settings.StrangerBurst
+	if perSecond <= 0 {
+		return rest.Unlimited{}
+	}
+	return rest.NewLimiter(rest.RateLimit{PerSecond: perSecond, Burst: burst}, time.Now)
 }
 
 // run serves on the listeners (metrics may be nil) and works jobs until ctx

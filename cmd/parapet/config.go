@@ -44,6 +44,8 @@ type settings struct {
 	Rehearsal      bool          `env:"PARAPET_REHEARSAL" envDefault:"false" help:"allow sandbox observations and replayed history"`
 	RateLimit      int           `env:"PARAPET_RATE_LIMIT" envDefault:"100" help:"requests a second of one partner, over all nodes; 0: no limit"`
 	RateBurst      int           `env:"PARAPET_RATE_BURST" envDefault:"200" help:"requests of one partner in one go"`
+	StrangerLimit  int           `env:"PARAPET_STRANGER_RATE_LIMIT" envDefault:"1000" help:"requests a second of one address without a good token, on each node; 0: no limit"`
+	StrangerBurst  int           `env:"PARAPET_STRANGER_RATE_BURST" envDefault:"2000" help:"requests of one address without a good token in one go"`
 	LogLevel       string        `env:"PARAPET_LOG_LEVEL" envDefault:"info" help:"debug, info, warn or error"`
 }
 

@@ -149,7 +149,7 @@ func (s *stack) startApp(ctx, running context.Context) error {
 	s.settings.Files = filepath.Join(s.options.dataDir, "files")
 	s.settings.Rail, s.settings.Rehearsal = rail.SimulatorName, true
 	if s.options.rateLimit == "off" {
-		s.settings.RateLimit = 0
+		s.settings.RateLimit, s.settings.StrangerLimit = 0, 0
 	}
 	out := io.Writer(os.Stderr)
 	if s.options.quiet {
