@@ -58,7 +58,7 @@ var (
 func checkObservation(actor Actor, in *wire.ObservationInput, now time.Time) []FieldError {
 	c := fieldCheck{}
 	c.that(sourceName.MatchString(in.Source), "/source", "pattern", "Use the source's name: lower-case letters, digits, dot, hyphen and underscore.")
-	if refusal := actor.reports(in.Source); in.Source != "" && refusal != nil {
+	if refusal := actor.reports(in.Source); refusal != nil {
 		c.that(false, "/source", "forbidden", refusal.Detail)
 	}
 	c.that(named(in.SourceEventID), "/source_event_id", "length", "Use the source's own id of the event, 1 to 128 characters.")
@@ -75,9 +75,9 @@ func checkObservation(actor Actor, in *wire.ObservationInput, now time.Time) []F
 }
 
 // reports refuses a data source's token that speaks for another source; nil means
-// that it may.
+// that it may, or that what it names is no source at all, which is another mistake.
 func (a Actor) reports(source string) *Error {
-	if a.Kind != ActorSource || a.AnySource || slices.Contains(a.Sources, source) {
+	if a.Kind != ActorSource || a.AnySource || slices.Contains(a.Sources, source) || !sourceName.MatchString(source) {
 		return nil
 	}
 	allowed := "This token names no source in its claim source, so it may post for none."
