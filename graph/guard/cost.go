@@ -1,0 +1,236 @@
+package guard
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"parapet/model"
+)
+
+// What is not told by the document.
+const (
+	page     = 25  // entries of a connection that names no number, as in the contract's lists
+	mostPage = 100 // entries of a connection that names too many; its resolver refuses
+	listed   = 10  // entries taken for a list that is no connection, such as a claim's payouts
+
+	writing      = 500  // a mutation's own price: it locks, writes and tells others
+	wholeSchema  = 1000 // __schema: every type there is
+	oneType      = 100  // __type
+	unimaginable = math.MaxInt32
+)
+
+// Names of the schema by which the guard knows what a type is.
+const (
+	connectionEnd = "Connection"
+	edgeEnd       = "Edge"
+	record        = "Node"
+)
+
+// Cost is how many records and list entries an operation's resolvers can return:
+// 1 for each, and for each connection, whose first (or last, or 25) multiplies
+// what is selected on its nodes; a mutation counts 500 besides. What comes with
+// its record is free: scalars, money, a cover, edges. Errors: validation_failed when there is no such operation, and
+// query_too_costly above the limit, with the cost all the same.
+func (d *Document) Cost(operation string, variables map[string]any) (int, error) {
+	chosen := d.Operations.ForName(operation)
+	if chosen == nil && operation == "" {
+		return 0, refusal(nil, model.CodeValidationFailed, "The query holds several operations; name one in operationName.")
+	}
+	if chosen == nil {
+		return 0, refusal(nil, model.CodeValidationFailed, "The query holds no operation of the name in operationName.")
+	}
+	c := costing{schema: d.guard.schema, document: d, operation: chosen, variables: variables}
+	var root *ast.Definition
+	switch chosen.Operation {
+	case ast.Mutation:
+		root = c.schema.Mutation
+	case ast.Subscription:
+		root = c.schema.Subscription
+	case ast.Query:
+		root = c.schema.Query
+	}
+	cost := c.set(chosen.SelectionSet, root, 0)
+	if limit := d.guard.limits.Cost; cost > limit {
+		return cost, tooCostly(chosen.Position, "The query costs %d, more than %d: it can return that many objects. Ask for fewer with first, or in several queries.", cost, limit)
+	}
+	return cost, nil
+}
+
+// costing spreads every fragment where it stands: measure has bounded that.
+type costing struct {
+	schema    *ast.Schema
+	document  *Document
+	operation *ast.OperationDefinition
+	variables map[string]any
+}
+
+// set is the cost of a selection on one object of type on; entries is how many a
+// connection has, when on is one.
+func (c *costing) set(set ast.SelectionSet, on *ast.Definition, entries int) int {
+	sum := 0
+	for _, selection := range set {
+		switch s := selection.(type) {
+		case *ast.Field:
+			sum += c.field(s, on, entries)
+		case *ast.InlineFragment:
+			narrowed := on
+			if s.TypeCondition != "" {
+				narrowed = c.schema.Types[s.TypeCondition]
+			}
+			sum += c.set(s.SelectionSet, narrowed, entries)
+		case *ast.FragmentSpread:
+			if fragment := c.document.Fragments.ForName(s.Name); fragment != nil {
+				sum += c.set(fragment.SelectionSet, c.schema.Types[fragment.TypeCondition], entries)
+			}
+		}
+		sum = min(sum, unimaginable)
+	}
+	return sum
+}
+
+func (c *costing) field(f *ast.Field, on *ast.Definition, entries int) int {
+	switch f.Name {
+	case "__schema":
+		return wholeSchema
+	case "__type":
+		return oneType
+	}
+	if on == nil {
+		return 0 // validation will refuse it
+	}
+	definition := on.Fields.ForName(f.Name)
+	if definition == nil || !c.composite(definition) {
+		return 0
+	}
+	name := definition.Type.Name()
+	own, times := c.own(definition, on), 1
+	if definition.Type.Elem != nil {
+		times = c.length(f, definition)
+		if strings.HasSuffix(on.Name, connectionEnd) {
+			times = entries
+		}
+	}
+	entriesBelow := 0
+	if strings.HasSuffix(name, connectionEnd) {
+		entriesBelow = c.length(f, definition)
+	}
+	below := c.set(f.SelectionSet, c.schema.Types[name], entriesBelow)
+	return int(min(int64(times)*int64(own+below), unimaginable))
+}
+
+// own is what one object costs without what is below it.
+func (c *costing) own(definition *ast.FieldDefinition, on *ast.Definition) int {
+	name := definition.Type.Name()
+	returned := c.schema.Types[name]
+	switch {
+	case on == c.schema.Mutation:
+		return writing
+	case strings.HasSuffix(name, edgeEnd):
+		return 0 // its node counts
+	case definition.Type.Elem != nil, strings.HasSuffix(name, connectionEnd), on == c.schema.Query,
+		returned.IsAbstractType(), slices.Contains(returned.Interfaces, record):
+		return 1
+	default:
+		return 0
+	}
+}
+
+// composite tells whether a field returns objects.
+func (c *costing) composite(definition *ast.FieldDefinition) bool {
+	returned := c.schema.Types[definition.Type.Name()]
+	return returned != nil && returned.IsCompositeType()
+}
+
+// length is how many entries a field can return: as many as it is given ids, else
+// its first or last, else what a list of its kind has.
+func (c *costing) length(f *ast.Field, definition *ast.FieldDefinition) int {
+	if ids := f.Arguments.ForName("ids"); ids != nil {
+		return c.count(ids.Value)
+	}
+	for _, name := range []string{"first", "last"} {
+		argument := definition.Arguments.ForName(name)
+		if argument == nil {
+			continue
+		}
+		if given := f.Arguments.ForName(name); given != nil {
+			if number, known := c.number(given.Value); known {
+				return number
+			}
+		}
+		if number, known := c.number(argument.DefaultValue); known {
+			return number
+		}
+	}
+	if strings.HasSuffix(definition.Type.Name(), connectionEnd) {
+		return page
+	}
+	return listed
+}
+
+// number is the value of a page size within its bounds; absent and null are
+// unknown. What is no number at all will be refused: it costs the most.
+func (c *costing) number(value *ast.Value) (int, bool) {
+	var text string
+	switch {
+	case value == nil || value.Kind == ast.NullValue:
+		return 0, false
+	case value.Kind == ast.Variable:
+		given, present := c.variables[value.Raw]
+		if !present {
+			if definition := c.operation.VariableDefinitions.ForName(value.Raw); definition != nil {
+				return c.number(constant(definition.DefaultValue))
+			}
+			return 0, false
+		}
+		if given == nil {
+			return 0, false
+		}
+		text = numeral(given)
+	default:
+		text = value.Raw
+	}
+	number, err := strconv.Atoi(text)
+	if err != nil || number < 0 || number > mostPage {
+		return mostPage, true
+	}
+	return number, true
+}
+
+// constant is a default value, which holds no variable in a valid document.
+func constant(value *ast.Value) *ast.Value {
+	if value != nil && value.Kind == ast.Variable {
+		return nil
+	}
+	return value
+}
+
+// numeral is a decoded JSON number as it was written.
+func numeral(value any) string {
+	switch v := value.(type) {
+	case interface{ String() string }: // json.Number
+		return v.String()
+	case int64:
+		return strconv.FormatInt(v, 10)
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	default:
+		return ""
+	}
+}
+
+// count is the length of a list of ids.
+func (c *costing) count(value *ast.Value) int {
+	switch value.Kind { //nolint:exhaustive // anything else is one id
+	case ast.ListValue:
+		return min(len(value.Children), mostPage)
+	case ast.Variable:
+		if list, ok := c.variables[value.Raw].([]any); ok {
+			return min(len(list), mostPage)
+		}
+	}
+	return 1
+}

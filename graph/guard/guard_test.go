@@ -1,0 +1,198 @@
+package guard_test
+
+import (
+	_ "embed"
+	"runtime"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+	"github.com/vektah/gqlparser/v2"
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"parapet/graph/guard"
+	"parapet/model"
+)
+
+//go:embed testdata/schema.graphqls
+var schemaText string
+
+func standard() *guard.Guard {
+	return guard.New(gqlparser.MustLoadSchema(&ast.Source{Input: schemaText}), guard.Standard())
+}
+
+// judge does everything that happens to a document before a resolver runs.
+func judge(g *guard.Guard, text string) error {
+	document, err := g.Read(text)
+	if err == nil {
+		_, err = document.Cost("", nil)
+	}
+	return err
+}
+
+// mostMemory is the contract's bound of a refused document, in bytes.
+const mostMemory = 10 << 20
+
+// spent is what a call takes: the least of several, because other tests allocate
+// meanwhile.
+func spent(call func()) (bytes uint64, took time.Duration) {
+	bytes, took = ^uint64(0), time.Hour
+	for range 5 {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		began := time.Now()
+		call()
+		took = min(took, time.Since(began))
+		runtime.ReadMemStats(&after)
+		bytes = min(bytes, after.TotalAlloc-before.TotalAlloc)
+	}
+	return bytes, took
+}
+
+func TestRefusedDocumentsCostLittle(t *testing.T) {
+	t.Parallel()
+	g := standard()
+	t.Logf("%-40s %9s %7s %7s %7s %9s %9s", "document", "bytes", "tokens", "fields", "merges", "memory", "time")
+	for _, a := range attacks() {
+		require.Equal(t, a.code, model.CodeOf(judge(g, a.text)), a.name)
+		work := g.Work(a.text)
+		require.LessOrEqual(t, work.Tokens, guard.Standard().Tokens+1, a.name)
+		require.LessOrEqual(t, work.Fields, guard.Standard().Fields+1, a.name)
+		memory, took := spent(func() { _ = judge(g, a.text) })
+		require.LessOrEqual(t, memory, uint64(mostMemory), a.name)
+		t.Logf("%-40s %9d %7d %7d %7d %7dKB %9v", a.name, len(a.text), work.Tokens, work.Fields, work.Merges, memory>>10, took)
+	}
+}
+
+func TestAcceptedDocumentsValidateCheaply(t *testing.T) {
+	t.Parallel()
+	g := standard()
+	t.Logf("%-40s %9s %7s %7s %7s %9s %9s", "document", "bytes", "tokens", "fields", "merges", "memory", "time")
+	for _, a := range largest() {
+		document, err := g.Read(a.text)
+		require.NoError(t, err, a.name)
+		work := g.Work(a.text)
+		memory, took := spent(func() { _ = document.Validate(true) })
+		require.LessOrEqual(t, memory, uint64(mostMemory), a.name)
+		t.Logf("%-40s %9d %7d %7d %7d %7dKB %9v", a.name, len(a.text), work.Tokens, work.Fields, work.Merges, memory>>10, took)
+	}
+}
+
+func TestCostIsWhatResolversCanReturn(t *testing.T) {
+	t.Parallel()
+	g := standard()
+	for text, want := range map[string]int{
+		"{__typename}":                                0,
+		"{viewer{partner scopes}}":                    1,
+		"{policies{totalCount}}":                      1,
+		"{policies{nodes{id}}}":                       1 + 25,
+		"{policies(first:3){nodes{id}}}":              1 + 3,
+		"{policies(last:3){nodes{id}}}":               1 + 3,
+		"{policies(first:null){nodes{id}}}":           1 + 25,
+		"{policies(first:0){nodes{id}}}":              1,
+		"{policies(first:-1){nodes{id}}}":             1 + 100,
+		"{policies(first:101){nodes{id}}}":            1 + 100,
+		"{policies(first:1e3){nodes{id}}}":            1 + 100,
+		"{products{nodes{key}}}":                      1 + 10,
+		"{a:viewer{partner} b:viewer{partner}}":       2,
+		"{nodes(ids:[1,2,3]){id}}":                    3,
+		"{nodes(ids:1){id}}":                          1,
+		"{node(id:1){...on Policy{premium{amount}}}}": 1,
+		"{policies(first:2){edges{cursor node{premium{amount}}} nodes{id} pageInfo{endCursor}}}":                  1 + 2*1 + 2,
+		"{policies(first:2){nodes{claims(first:3){nodes{payouts{amount{amount}}}}}}}":                             1 + 2*(1+1+3*(1+10)),
+		"{policies(first:2){...A}} fragment A on PolicyConnection{nodes{...B}} fragment B on Policy{payouts{id}}": 1 + 2*11,
+		"mutation{openClaim(input:{policyId:1}){claim{id}}}":                                                      501,
+		"{__schema{types{name}}}":    1000,
+		"{__type(name:\"A\"){name}}": 100,
+		"{nothing{nobody}}":          0,
+		"query a{viewer{partner}}":   1,
+	} {
+		document, err := g.Read(text)
+		require.NoError(t, err, text)
+		cost, err := document.Cost("", nil)
+		require.NoError(t, err, text)
+		require.Equal(t, want, cost, text)
+	}
+}
+
+func TestCostReadsVariables(t *testing.T) {
+	t.Parallel()
+	g := standard()
+	document, err := g.Read("query q($n:Int, $d:Int=7, $ids:[ID!]){policies(first:$n){nodes{id}} products(first:$d){nodes{key}} nodes(ids:$ids){id}}")
+	require.NoError(t, err)
+	for _, c := range []struct {
+		variables map[string]any
+		want      int
+	}{
+		{nil, 1 + 25 + 1 + 7 + 1},
+		{map[string]any{"n": nil, "d": nil}, 1 + 25 + 1 + 10 + 1},
+		{map[string]any{"n": int64(2), "d": float64(3), "ids": []any{"1", "2"}}, 1 + 2 + 1 + 3 + 2},
+		{map[string]any{"n": "2", "d": true, "ids": "1"}, 1 + 100 + 1 + 100 + 1},
+	} {
+		cost, err := document.Cost("q", c.variables)
+		require.NoError(t, err)
+		require.Equal(t, c.want, cost, c.variables)
+	}
+	_, err = document.Cost("other", nil)
+	require.Equal(t, model.CodeValidationFailed, model.CodeOf(err))
+}
+
+func TestValidationNamesWhatWasMeant(t *testing.T) {
+	t.Parallel()
+	document, err := standard().Read("{viewer{partners}}")
+	require.NoError(t, err)
+	require.Contains(t, document.Validate(true).Error(), `Did you mean "partner"?`)
+	require.NotContains(t, document.Validate(false).Error(), "Did you mean")
+	document, err = standard().Read("{" + many(500, "x%d ") + "}")
+	require.NoError(t, err)
+	require.Len(t, document.Validate(true), 10)
+}
+
+// Whatever the text, the guard answers within its limits, and what it lets
+// through can be priced and validated.
+func FuzzRead(f *testing.F) {
+	for _, a := range append(attacks(), largest()...) {
+		if len(a.text) <= 4<<10 {
+			f.Add(a.text)
+		}
+	}
+	g, limits := standard(), guard.Standard()
+	f.Fuzz(func(t *testing.T, text string) {
+		work := g.Work(text)
+		require.LessOrEqual(t, work.Tokens, limits.Tokens+1)
+		require.LessOrEqual(t, work.Fields, limits.Fields+1)
+		document, err := g.Read(text)
+		if err != nil {
+			require.NotEqual(t, model.CodeInternal, model.CodeOf(err))
+			return
+		}
+		require.True(t, utf8.ValidString(text))
+		for _, operation := range document.Operations {
+			cost, err := document.Cost(operation.Name, map[string]any{"a": "b"})
+			require.GreaterOrEqual(t, cost, 0)
+			require.NotEqual(t, model.CodeInternal, codeOr(err))
+		}
+		_ = document.Validate(true)
+	})
+}
+
+// codeOr is the code of an error, empty without one.
+func codeOr(err error) model.Code {
+	if err == nil {
+		return ""
+	}
+	return model.CodeOf(err)
+}
+
+func BenchmarkRead(b *testing.B) {
+	g := standard()
+	for _, a := range append(attacks(), largest()...) {
+		b.Run(a.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				_ = judge(g, a.text)
+			}
+		})
+	}
+}

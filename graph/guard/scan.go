@@ -1,0 +1,92 @@
+package guard
+
+import (
+	"errors"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/gqlerror"
+	"github.com/vektah/gqlparser/v2/lexer"
+
+	"parapet/model"
+)
+
+// scan reads tokens until a limit is met. Nothing is kept, so a text of any shape
+// costs as much as its first Tokens tokens.
+func (g *Guard) scan(text string, work *Work) error {
+	if len(text) > g.limits.Bytes {
+		return refusal(nil, model.CodeBodyTooLarge, "The query has at most %d KiB; pass long values as variables.", g.limits.Bytes>>10)
+	}
+	if !utf8.ValidString(text) {
+		return refusal(nil, model.CodeValidationFailed, "The query is not UTF-8.")
+	}
+	tokens, nesting, directives := lexer.New(&ast.Source{Input: text}), 0, 0
+	for {
+		token, err := tokens.ReadToken()
+		if err != nil {
+			return syntax(err)
+		}
+		switch token.Kind { //nolint:exhaustive // the kinds that are bounded
+		case lexer.EOF:
+			return nil
+		case lexer.BraceL, lexer.BracketL, lexer.ParenL:
+			nesting++
+		case lexer.BraceR, lexer.BracketR, lexer.ParenR:
+			nesting--
+		case lexer.At:
+			directives++
+		case lexer.Name, lexer.String, lexer.BlockString:
+			if err := g.word(token, text); err != nil {
+				return err
+			}
+		}
+		work.Tokens++
+		switch {
+		case work.Tokens > g.limits.Tokens:
+			return tooCostly(&token.Pos, "The query has more than %d tokens. Ask for less, or in several queries.", g.limits.Tokens)
+		case nesting > g.limits.Nesting:
+			return tooCostly(&token.Pos, "The query nests more than %d brackets. Ask for less at once.", g.limits.Nesting)
+		case directives > g.limits.Directives:
+			return tooCostly(&token.Pos, "The query has more than %d directives. Ask in several queries.", g.limits.Directives)
+		}
+	}
+}
+
+// word refuses names without end, and text that would not come back as it went:
+// NUL, which the database cannot keep, and escaped surrogates, which the parser
+// turns into question marks.
+func (g *Guard) word(token lexer.Token, text string) error {
+	switch {
+	case token.Kind == lexer.Name && len(token.Value) > g.limits.NameBytes:
+		return tooCostly(&token.Pos, "A name in the query has more than %d letters; none here is that long.", g.limits.NameBytes)
+	case strings.Contains(token.Value, "\x00"):
+		return refusal(&token.Pos, model.CodeValidationFailed, "A text in the query holds a NUL character; leave it out.")
+	case token.Kind == lexer.String && strings.Contains(token.Value, "\uFFFD") && !strings.Contains(text, "\uFFFD"):
+		return refusal(&token.Pos, model.CodeValidationFailed, "A text in the query escapes a surrogate; write the character itself, or pass the text as a variable.")
+	default:
+		return nil
+	}
+}
+
+// syntax is a lexer's or parser's error as a partner sees it.
+func syntax(err error) error {
+	var found *gqlerror.Error
+	if !errors.As(err, &found) {
+		return refusal(nil, model.CodeValidationFailed, "The query is not GraphQL.")
+	}
+	refused := gqlerror.Wrap(model.Fail(model.CodeValidationFailed, "The query is not GraphQL: %s", sentence(found.Message)))
+	refused.Locations = found.Locations
+	return refused
+}
+
+// shownBytes bounds a message that quotes the document.
+const shownBytes = 300
+
+// sentence shortens a library's message and ends it.
+func sentence(message string) string {
+	if len(message) > shownBytes {
+		message = strings.ToValidUTF8(message[:shownBytes], "") + "…"
+	}
+	return strings.TrimSuffix(message, ".") + "."
+}

@@ -1,0 +1,46 @@
+package guard
+
+import (
+	"github.com/vektah/gqlparser/v2/gqlerror"
+	"github.com/vektah/gqlparser/v2/validator"
+	"github.com/vektah/gqlparser/v2/validator/rules"
+
+	"parapet/model"
+)
+
+// shownErrors bounds how many errors an answer lists.
+const shownErrors = 10
+
+// suggestedErrors is how many errors are looked up again for what might have been
+// meant: comparing a name with all names of the schema is the dearest part of
+// refusing it.
+const suggestedErrors = 3
+
+// Validate holds the document against the schema and readies it for execution.
+// All errors have the code validation_failed and their places. With suggest they
+// name fields, types and arguments that the caller may have meant, which tells
+// about the schema.
+func (d *Document) Validate(suggest bool) gqlerror.List {
+	found := validator.ValidateWithRules(d.guard.schema, d.QueryDocument, silent())
+	if suggest && len(found) > 0 && len(found) <= suggestedErrors {
+		found = validator.ValidateWithRules(d.guard.schema, d.QueryDocument, rules.NewDefaultRules())
+	}
+	var shown gqlerror.List
+	for _, e := range found[:min(len(found), shownErrors)] {
+		refused := gqlerror.Wrap(model.Fail(model.CodeValidationFailed, "%s", sentence(e.Message)))
+		refused.Locations, refused.Path = e.Locations, e.Path
+		shown = append(shown, refused)
+	}
+	return shown
+}
+
+// silent are the specification's rules without suggestions.
+func silent() *rules.Rules {
+	all := rules.NewDefaultRules()
+	all.ReplaceRule(rules.FieldsOnCorrectTypeRule.Name, rules.FieldsOnCorrectTypeRuleWithoutSuggestions.RuleFunc)
+	all.ReplaceRule(rules.KnownArgumentNamesRule.Name, rules.KnownArgumentNamesRuleWithoutSuggestions.RuleFunc)
+	all.ReplaceRule(rules.KnownTypeNamesRule.Name, rules.KnownTypeNamesRuleWithoutSuggestions.RuleFunc)
+	all.ReplaceRule(rules.ScalarLeafsRule.Name, rules.ScalarLeafsRuleWithoutSuggestions.RuleFunc)
+	all.ReplaceRule(rules.ValuesOfCorrectTypeRule.Name, rules.ValuesOfCorrectTypeRuleWithoutSuggestions.RuleFunc)
+	return all
+}
