@@ -29,6 +29,7 @@ type call struct {
 	actor    model.Actor   // who asks; zero until authenticated
 	status   int           // 0 until the answer has begun
 	cause    error         // why it failed, for the log
+	whole    bool          // the answer itself tells of its failure, whatever its status
 }
 
 func newCall(w http.ResponseWriter, r *http.Request) *call {
@@ -67,7 +68,7 @@ func (c *call) Write(p []byte) (int, error) {
 	if c.status == 0 {
 		c.status = http.StatusOK
 	}
-	return c.ResponseWriter.Write(p)
+	return c.ResponseWriter.Write(p) //nolint:gosec // every answer names its type, and none is a page made of what a caller said
 }
 
 // Unwrap lets http.ResponseController through.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"parapet/internal/refusal"
 	"parapet/model"
 	"parapet/model/wire"
 )
@@ -38,7 +39,7 @@ func (r *route) codes() []model.Code {
 func byStatus(codes []model.Code) map[int][]string {
 	groups := map[int][]string{}
 	for _, code := range codes {
-		status := kinds[code].status
+		status := refusal.KindOf(code).Status
 		groups[status] = append(groups[status], string(code))
 	}
 	for status := range groups {
@@ -62,7 +63,7 @@ func (r *route) problems(schemas huma.Registry) map[int]*huma.Response {
 		if slices.Contains(shared, status) {
 			all[status] = &huma.Response{Ref: "#/components/responses/" + problemName(status)}
 		} else {
-			all[status] = refusal(schemas, status, codes)
+			all[status] = refusing(schemas, status, codes)
 		}
 	}
 	return all
@@ -76,16 +77,16 @@ func (d *door) sharedProblems(schemas huma.Registry) map[string]*huma.Response {
 	}
 	groups, all := byStatus(codes), map[string]*huma.Response{}
 	for _, status := range shared {
-		all[problemName(status)] = refusal(schemas, status, groups[status])
+		all[problemName(status)] = refusing(schemas, status, groups[status])
 	}
 	return all
 }
 
-// refusal is a response with its codes, and an example of each.
-func refusal(schemas huma.Registry, status int, codes []string) *huma.Response {
+// refusing is a response with its codes, and an example of each.
+func refusing(schemas huma.Registry, status int, codes []string) *huma.Response {
 	examples := map[string]*huma.Example{}
 	for _, code := range codes {
-		examples[code] = &huma.Example{Summary: kinds[model.Code(code)].title, Value: exampleOf(model.Code(code))}
+		examples[code] = &huma.Example{Summary: refusal.KindOf(model.Code(code)).Title, Value: exampleOf(model.Code(code))}
 	}
 	response := &huma.Response{
 		Description: "Codes: " + strings.Join(codes, ", ") + ".",
@@ -117,7 +118,7 @@ func referred(names ...string) map[string]*huma.Param {
 // exampleOf is a problem with a code, as it comes.
 func exampleOf(code model.Code) any {
 	c := &call{instance: "/v1/…", id: "01a1fa6b-33f1-716c-8eb5-f238a40bd080"}
-	e := model.Fail(code, "%s.", kinds[code].title)
+	e := model.Fail(code, "%s.", refusal.KindOf(code).Title)
 	if code == model.CodeValidationFailed {
 		e = model.Invalid(model.FieldError{Pointer: "/metadata/a", Code: "type", Detail: "Give a string."})
 	}

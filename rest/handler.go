@@ -15,6 +15,7 @@ import (
 	"regexp"
 	"time"
 
+	"parapet/internal/refusal"
 	"parapet/model"
 )
 
@@ -51,6 +52,10 @@ type Config struct {
 	// from everybody else; nil means 1000 requests a second, 2000 in one go, on this
 	// node alone, and nothing where Limiter is Unlimited.
 	Strangers Limiter
+	// Beside are other doors of the same server, by address. They find a visit in
+	// their request's context, and share everything that comes before a door decides
+	// anything: request id, trace, log, time-out, who asks and how often.
+	Beside map[string]http.Handler
 	// Development mounts what a production server must not have: the sandbox.
 	Development bool
 }
@@ -98,6 +103,9 @@ func (d *door) mount() error {
 	d.mux.Handle("GET /healthz", d.public(d.healthy))
 	d.mux.Handle("GET /readyz", d.public(d.ready))
 	d.mux.Handle("GET "+metadataPath, d.public(d.resource))
+	for address, handler := range d.Beside {
+		d.mux.Handle(address, d.beside(address, handler))
+	}
 	document, err := d.document()
 	if err != nil {
 		return err
@@ -124,7 +132,7 @@ func (d *door) healthy(_ context.Context, c *call) error {
 func (d *door) ready(ctx context.Context, c *call) error {
 	if d.Ready != nil {
 		if err := d.Ready(ctx); err != nil {
-			return unavailable().Because(err)
+			return refusal.Unavailable().Because(err)
 		}
 	}
 	return c.answer(http.StatusOK, map[string]string{"status": "ready"})

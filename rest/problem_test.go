@@ -3,13 +3,9 @@ package rest
 import (
 	"errors"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -18,33 +14,6 @@ import (
 
 	"parapet/model"
 )
-
-// codes reads the domain's list, so that a new one without a status is found.
-func codes(t *testing.T) (all []model.Code) {
-	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), "../model/error.go", nil, 0)
-	require.NoError(t, err)
-	ast.Inspect(file, func(n ast.Node) bool {
-		spec, ok := n.(*ast.ValueSpec)
-		if ok && strings.HasPrefix(spec.Names[0].Name, "Code") {
-			text, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
-			require.NoError(t, err)
-			all = append(all, model.Code(text))
-		}
-		return true
-	})
-	return all
-}
-
-func TestEveryCodeHasAStatus(t *testing.T) {
-	t.Parallel()
-	all := codes(t)
-	require.Len(t, kinds, len(all))
-	for _, code := range all {
-		require.GreaterOrEqual(t, kinds[code].status, 400, code)
-		require.NotEmpty(t, kinds[code].title, code)
-	}
-}
 
 // answered is a refusal as the caller gets it.
 func answered(t *testing.T, err error) (*httptest.ResponseRecorder, string) {

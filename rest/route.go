@@ -7,6 +7,7 @@ import (
 	"reflect"
 
 	"parapet/internal/auth"
+	"parapet/internal/refusal"
 	"parapet/model"
 	"parapet/model/wire"
 )
@@ -202,7 +203,7 @@ func (d *door) admit(ctx context.Context, c *call) error {
 	if err == nil {
 		return c.limited(ctx, d.Limiter, holder(c.actor))
 	}
-	if status := kinds[model.CodeOf(err)].status; d.Strangers != nil && status == http.StatusUnauthorized {
+	if status := refusal.KindOf(model.CodeOf(err)).Status; d.Strangers != nil && status == http.StatusUnauthorized {
 		if limited := c.limited(ctx, d.Strangers, address(c.request)); limited != nil {
 			return limited
 		}

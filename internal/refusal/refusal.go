@@ -1,0 +1,82 @@
+// Package refusal says what each of the domain's codes means to a caller, once for
+// every door: its status, its title, and whether trying again makes sense.
+package refusal
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"parapet/model"
+)
+
+// Kind is what a code means.
+type Kind struct {
+	Status    int    // of HTTP
+	Title     string // in a few words
+	Retryable bool   // whether the same request can succeed later
+}
+
+// kinds maps every code of the domain; a test finds one that is missing.
+var kinds = map[model.Code]Kind{
+	model.CodeMalformedJSON:         {http.StatusBadRequest, "The body is not the JSON it should be", false},
+	model.CodeUnknownField:          {http.StatusBadRequest, "The body has a member that does not exist", false},
+	model.CodeDuplicateField:        {http.StatusBadRequest, "The body has a member twice", false},
+	model.CodeParameterInvalid:      {http.StatusBadRequest, "A parameter is not right", false},
+	model.CodeCursorInvalid:         {http.StatusBadRequest, "The cursor does not belong to this list", false},
+	model.CodeIdempotencyKeyInvalid: {http.StatusBadRequest, "The Idempotency-Key is not right", false},
+	model.CodeTokenMissing:          {http.StatusUnauthorized, "An access token is needed", false},
+	model.CodeTokenInvalid:          {http.StatusUnauthorized, "The access token is not valid", false},
+	model.CodeTokenExpired:          {http.StatusUnauthorized, "The access token has expired", false},
+	model.CodeInsufficientScope:     {http.StatusForbidden, "The token does not allow this", false},
+	model.CodePartnerMismatch:       {http.StatusForbidden, "The request names another partner", false},
+	model.CodePartnerDisabled:       {http.StatusForbidden, "The partner is disabled", false},
+	model.CodeNotFound:              {http.StatusNotFound, "Not found", false},
+	model.CodeMethodNotAllowed:      {http.StatusMethodNotAllowed, "The method is not allowed here", false},
+	model.CodeNotAcceptable:         {http.StatusNotAcceptable, "No acceptable form of the answer exists", false},
+	model.CodeBodyTooLarge:          {http.StatusRequestEntityTooLarge, "The body is too large", false},
+	model.CodeMediaTypeUnsupported:  {http.StatusUnsupportedMediaType, "The body is of the wrong type", false},
+	model.CodeQuoteAlreadyBound:     {http.StatusConflict, "The quote is already bound", false},
+	model.CodeQuoteExpired:          {http.StatusConflict, "The quote has expired", false},
+	model.CodeCapacityExceeded:      {http.StatusConflict, "There is no capacity left", false},
+	model.CodeMoratoriumActive:      {http.StatusConflict, "No cover is sold here at the moment", false},
+	model.CodeStateConflict:         {http.StatusConflict, "The record's state does not allow this", false},
+	model.CodeIdempotencyInFlight:   {http.StatusConflict, "The same request is still running", true},
+	model.CodeVersionMismatch:       {http.StatusPreconditionFailed, "The record has changed", false},
+	model.CodeValidationFailed:      {http.StatusUnprocessableEntity, "The request is not right", false},
+	model.CodeProductUnknown:        {http.StatusUnprocessableEntity, "There is no such product", false},
+	model.CodeTriggerNotMet:         {http.StatusUnprocessableEntity, "The trigger is not met", false},
+	model.CodeRiskUninsurable:       {http.StatusUnprocessableEntity, "The risk cannot be insured", false},
+	model.CodeLimitExhausted:        {http.StatusUnprocessableEntity, "The limit is exhausted", false},
+	model.CodePolicyNotInForce:      {http.StatusUnprocessableEntity, "The policy is not in force", false},
+	model.CodeIdempotencyKeyReused:  {http.StatusUnprocessableEntity, "The Idempotency-Key was used for another request", false},
+	model.CodeReferenceTaken:        {http.StatusUnprocessableEntity, "The partner_reference is taken", false},
+	model.CodeRateLimited:           {http.StatusTooManyRequests, "Too many requests", true},
+	model.CodeInternal:              {http.StatusInternalServerError, "Something went wrong on our side", false},
+	model.CodeUnavailable:           {http.StatusServiceUnavailable, "Parapet cannot answer right now", true},
+}
+
+// KindOf is the kind of a code; the zero Kind where the code is none.
+func KindOf(code model.Code) Kind { return kinds[code] }
+
+// Shown is the error that may be shown. Only a model.Error is; of anything else
+// the caller learns that it is internal, or that it was lost, and no more.
+func Shown(err error, lost func() bool) *model.Error {
+	var shown *model.Error
+	switch {
+	case errors.As(err, &shown) && kinds[shown.Code].Status != 0 && shown.Code != model.CodeInternal:
+		return shown
+	case errors.Is(err, context.DeadlineExceeded), lost():
+		return Unavailable()
+	default:
+		return model.Fail(model.CodeInternal, "Something went wrong on our side. Name the request_id when you ask us about it.")
+	}
+}
+
+// Unavailable is what is said when the answer cannot be had now.
+func Unavailable() *model.Error {
+	e := model.Fail(model.CodeUnavailable, "Parapet cannot answer right now; nothing was lost. Try again in a moment.")
+	e.RetryAfter = 2 * time.Second
+	return e
+}

@@ -1,0 +1,36 @@
+// Package visit is what the front of the server knows of a request, for the door
+// that answers it. Doors do not know each other, and what happens before any of
+// them decides something must be the same for all.
+package visit
+
+import (
+	"context"
+
+	"parapet/model"
+)
+
+// Visit is one request on its way to a door.
+type Visit struct {
+	// RequestID is the X-Request-Id of the answer.
+	RequestID string
+	// Admit finds out who asks, by the token in the request's header, and whether
+	// not too often. It writes the headers that tell so. Errors: token_missing,
+	// token_invalid, token_expired, insufficient_scope, rate_limited, unavailable.
+	Admit func(context.Context) (model.Actor, error)
+	// Shown is an error as it may be shown.
+	Shown func(context.Context, error) *model.Error
+	// Blame tells the request's line of log why something failed on our side. The
+	// answer says itself that it did.
+	Blame func(cause error)
+}
+
+type key struct{}
+
+// With hands a visit on.
+func With(ctx context.Context, v *Visit) context.Context { return context.WithValue(ctx, key{}, v) }
+
+// From is the visit of a request; nil when it did not come through the front.
+func From(ctx context.Context) *Visit {
+	v, _ := ctx.Value(key{}).(*Visit)
+	return v
+}

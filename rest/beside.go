@@ -1,0 +1,42 @@
+package rest
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+
+	"parapet/internal/visit"
+	"parapet/model"
+)
+
+// beside serves another door's address.
+func (d *door) beside(address string, handler http.Handler) http.Handler {
+	shared := &route{path: address}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c := w.(*call)
+		c.request, c.route = r, shared
+		var blaming sync.Mutex
+		ctx := visit.With(r.Context(), &visit.Visit{
+			RequestID: c.id,
+			Admit:     func(ctx context.Context) (model.Actor, error) { return d.welcome(ctx, c) },
+			Shown:     d.shown,
+			Blame: func(cause error) {
+				blaming.Lock()
+				defer blaming.Unlock()
+				c.cause, c.whole = errors.Join(c.cause, cause), true
+			},
+		})
+		handler.ServeHTTP(c, r.WithContext(ctx))
+	})
+}
+
+// welcome is admit for a door that writes its own refusals: their headers are the
+// same everywhere.
+func (d *door) welcome(ctx context.Context, c *call) (model.Actor, error) {
+	err := d.admit(ctx, c)
+	if err != nil {
+		d.hint(c, d.shown(ctx, err))
+	}
+	return c.actor, err
+}
