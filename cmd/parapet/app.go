@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"golang.org/x/sync/errgroup"
 
+	"parapet/graph"
 	"parapet/internal/auth"
 	"parapet/internal/filestore"
 	"parapet/jobs"
@@ -95,10 +96,15 @@ func (a *app) wireAPI() error {
 	if err != nil {
 		return fmt.Errorf("tokens: %w", err)
 	}
+	graphql, err := graph.New(graph.Config{Service: a.service})
+	if err != nil {
+		return err
+	}
 	a.handler, err = rest.New(rest.Config{
 		Service: a.service, Family: a.settings.Family, BaseURL: a.settings.BaseURL, Log: a.log, Development: a.settings.Rehearsal,
 		Authenticate: verifier.Verify, Now: time.Now, Issuers: a.settings.Issuers, Limiter: a.limiter(), Strangers: a.strangers(),
-		Alive: a.river.Ping, // not the pool that requests wait for
+		Beside: map[string]http.Handler{"/graphql": graphql},
+		Alive:  a.river.Ping, // not the pool that requests wait for
 		Ready: func(ctx context.Context) error {
 			return errors.Join(a.db.Pool.Ping(ctx), migrations.Check(ctx, a.db.Pool), verifier.Ready(ctx))
 		},

@@ -1,0 +1,128 @@
+package graph_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/stretchr/testify/require"
+
+	"parapet/graph"
+	"parapet/internal/refusal"
+	"parapet/internal/visit"
+	"parapet/model"
+	"parapet/model/modeltest"
+)
+
+// door is the handler on a database of the test's own, behind a front that takes
+// the actor's name for a token.
+type door struct {
+	*modeltest.Bundle
+
+	handler http.Handler
+	blamed  []error
+}
+
+func open(t *testing.T, with ...modeltest.Option) *door {
+	t.Helper()
+	d := &door{Bundle: modeltest.New(t, with...)}
+	handler, err := graph.New(graph.Config{Service: d.Service})
+	require.NoError(t, err)
+	d.handler = handler
+	return d
+}
+
+func (d *door) admit(token string) (model.Actor, error) {
+	switch token {
+	case "acme":
+		return d.Acme, nil
+	case "globex":
+		return d.Globex, nil
+	case "operator":
+		return d.Operator, nil
+	case "source":
+		return d.Source, nil
+	case "nobody":
+		return model.Actor{Kind: model.ActorPartner, Partner: "acme", Client: "nobody"}, nil
+	}
+	return model.Actor{}, model.Fail(model.CodeTokenInvalid, "The access token is not valid.")
+}
+
+// ServeHTTP is the front.
+func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	d.handler.ServeHTTP(w, r.WithContext(visit.With(r.Context(), &visit.Visit{
+		RequestID: "req-1",
+		Admit:     func(context.Context) (model.Actor, error) { return d.admit(r.Header.Get("Authorization")) },
+		Shown: func(_ context.Context, err error) *model.Error {
+			return refusal.Shown(err, func() bool { return false })
+		},
+		Blame: func(cause error) { d.blamed = append(d.blamed, cause) },
+	})))
+}
+
+// ask is one request; headers are "Name: value".
+type ask struct {
+	as        string // acme without one
+	document  string
+	variables map[string]any
+	headers   []string
+}
+
+// answer is what came back.
+type answer struct {
+	status int
+	body   string
+	Data   jsontext.Value
+	Errors []struct {
+		Message    string
+		Path       []any
+		Extensions struct {
+			Code       string
+			Status     int
+			Retryable  bool
+			RequestID  string `json:"request_id"`
+			ResourceID string `json:"resource_id"`
+			Errors     []model.FieldError
+		}
+	}
+}
+
+func (d *door) ask(t *testing.T, in ask) answer {
+	t.Helper()
+	body, err := json.Marshal(map[string]any{"query": in.document, "variables": in.variables})
+	require.NoError(t, err)
+	request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/graphql", strings.NewReader(string(body)))
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Authorization", in.as)
+	if in.as == "" {
+		request.Header.Set("Authorization", "acme")
+	}
+	for _, header := range in.headers {
+		name, value, _ := strings.Cut(header, ": ")
+		request.Header.Add(name, value)
+	}
+	recorder := httptest.NewRecorder()
+	d.ServeHTTP(recorder, request)
+	out := answer{status: recorder.Code, body: recorder.Body.String()}
+	require.NoError(t, json.Unmarshal(recorder.Body.Bytes(), &out, json.MatchCaseInsensitiveNames(true)), out.body)
+	return out
+}
+
+// data asks for what must be answered without an error.
+func (d *door) data(t *testing.T, document string, variables map[string]any) map[string]any {
+	t.Helper()
+	return d.dataAs(t, "", document, variables)
+}
+
+func (d *door) dataAs(t *testing.T, as, document string, variables map[string]any) map[string]any {
+	t.Helper()
+	got := d.ask(t, ask{as: as, document: document, variables: variables})
+	require.Empty(t, got.Errors, got.body)
+	var data map[string]any
+	require.NoError(t, json.Unmarshal(got.Data, &data))
+	return data
+}

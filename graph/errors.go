@@ -1,0 +1,80 @@
+package graph
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"runtime/debug"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/gqlerror"
+
+	"parapet/internal/refusal"
+	"parapet/internal/visit"
+	"parapet/model"
+	"parapet/model/wire"
+)
+
+// present writes an error with the codes of REST. What the library itself finds
+// wrong with a document stays as it is; a model.Error is shown; of anything else
+// the caller gets an id, and the log the text.
+func present(ctx context.Context, err error) *gqlerror.Error {
+	v := visit.From(ctx)
+	shown := &gqlerror.Error{Path: graphql.GetPath(ctx), Extensions: map[string]any{}}
+	var found *gqlerror.Error
+	if errors.As(err, &found) {
+		if found.Path != nil {
+			shown.Path = found.Path
+		}
+		shown.Locations = found.Locations
+		if found.Unwrap() == nil {
+			shown.Message = found.Message
+			maps.Copy(shown.Extensions, found.Extensions)
+			shown.Extensions["request_id"] = v.RequestID
+			return shown
+		}
+	}
+	e := v.Shown(ctx, err)
+	if refusal.KindOf(e.Code).Status >= http.StatusInternalServerError {
+		v.Blame(err)
+	}
+	shown.Message, shown.Extensions = e.Detail, extensions(e, v.RequestID)
+	return shown
+}
+
+// extensions are a problem's members, without those that GraphQL has itself.
+func extensions(e *model.Error, request string) map[string]any {
+	kind := refusal.KindOf(e.Code)
+	all := map[string]any{}
+	maps.Copy(all, e.Extra)
+	all["code"], all["status"], all["retryable"], all["request_id"] = string(e.Code), kind.Status, kind.Retryable, request
+	if e.ResourceID != "" {
+		all["resource_id"] = e.ResourceID
+	}
+	if len(e.Fields) > 0 {
+		all["errors"] = inputFields(e.Fields)
+	}
+	return all
+}
+
+// survive makes a panic an error like any other that nobody explained.
+func survive(_ context.Context, panicked any) error {
+	return fmt.Errorf("panic: %v\n%s", panicked, debug.Stack())
+}
+
+// refuse answers a request that is not admitted, in the form of every GraphQL
+// answer.
+func refuse(ctx context.Context, w http.ResponseWriter, err error) {
+	v := visit.From(ctx)
+	e := v.Shown(ctx, err)
+	kind := refusal.KindOf(e.Code)
+	if kind.Status >= http.StatusInternalServerError {
+		v.Blame(err)
+	}
+	body, _ := wire.Encode(map[string]any{"errors": []any{map[string]any{"message": e.Detail, "extensions": extensions(e, v.RequestID)}}})
+	w.Header().Set("Content-Type", "application/graphql-response+json; charset=utf-8")
+	w.WriteHeader(kind.Status)
+	_, _ = w.Write(body)
+}

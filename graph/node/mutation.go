@@ -1,0 +1,76 @@
+package node
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"parapet/model"
+	"parapet/model/wire"
+)
+
+const maxIdempotencyKey = 255
+
+// mutate does what a mutation asks for, or answers again what it answered the
+// first time under the same key. The request is the input without its
+// clientMutationId, however it was written: as literals, or as variables in any
+// order.
+func mutate[In, R any](ctx context.Context, r *Reader, id *string, in In, do func(context.Context, model.Actor, In) (*R, error)) (*R, error) {
+	actor := r.Actor
+	key, err := keyOf(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if key != "" {
+		if actor.Idempotency, err = idempotency(ctx, key, in); err != nil {
+			return nil, err
+		}
+	}
+	record, err := do(ctx, actor, in)
+	var first *model.Replay
+	if !errors.As(err, &first) {
+		return record, err
+	}
+	record = new(R)
+	if err := wire.Decode(first.Body, record); err != nil {
+		return nil, fmt.Errorf("read the first answer: %w", err)
+	}
+	return record, nil
+}
+
+func idempotency(ctx context.Context, key string, in any) (*model.IdempotencyKey, error) {
+	written, err := wire.Encode(in)
+	if err != nil {
+		return nil, fmt.Errorf("encode input: %w", err)
+	}
+	request := jsontext.Value(written)
+	if err := request.Canonicalize(jsontext.CanonicalizeRawInts(false)); err != nil {
+		return nil, fmt.Errorf("encode input: %w", err)
+	}
+	operation := "mutation " + graphql.GetFieldContext(ctx).Field.Name
+	sum := sha256.Sum256([]byte(operation + "\x00" + string(request)))
+	return &model.IdempotencyKey{Operation: operation, Key: key, Request: sum[:]}, nil
+}
+
+// keyOf is the request's header, or the input's clientMutationId; empty without
+// either.
+func keyOf(ctx context.Context, id *string) (string, error) {
+	operation := graphql.GetOperationContext(ctx)
+	given := operation.Headers.Values("Idempotency-Key")
+	if len(given) == 0 && id != nil {
+		given = []string{*id}
+	}
+	switch {
+	case len(given) == 0:
+		return "", nil
+	case len(given) > 1 || given[0] == "" || len(given[0]) > maxIdempotencyKey ||
+		strings.ContainsFunc(given[0], func(c rune) bool { return c < '!' || c > '~' }):
+		return "", model.Fail(model.CodeIdempotencyKeyInvalid, "Use one key of 1 to %d visible ASCII characters.", maxIdempotencyKey)
+	}
+	return given[0], nil
+}

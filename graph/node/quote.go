@@ -1,0 +1,62 @@
+package node
+
+import (
+	"context"
+
+	"parapet/model"
+	"parapet/model/wire"
+)
+
+// Quote is a priced offer of cover.
+type Quote struct {
+	*wire.Quote
+	kin *kin
+}
+
+// IsNode makes it findable.
+func (*Quote) IsNode() {}
+
+func (r *Reader) quotes(records []*wire.Quote) []*Quote {
+	return together(r, records, func(q *wire.Quote) string { return q.ID }, func(q *wire.Quote, k *kin) *Quote { return &Quote{q, k} })
+}
+
+// Quote is one quote. Errors: not_found.
+func (r *Reader) Quote(ctx context.Context, id string) (*Quote, error) {
+	return one(r.quotes)(r.Service.GetQuote(ctx, r.Actor, id))
+}
+
+// ProductKey is the key of the product.
+func (q *Quote) ProductKey() string { return q.Product }
+
+// Cover is everything that will bind.
+func (q *Quote) Cover() Cover { return Cover{q.Quote.Cover} }
+
+// Policy is what it became.
+func (q *Quote) Policy(ctx context.Context) (*Policy, error) {
+	if q.PolicyID == nil {
+		return nil, nil
+	}
+	return related(ctx, q.kin, q.ID, "policy", func(ctx context.Context, _ []string) (map[string]*Policy, error) {
+		p, err := q.kin.read.Policy(ctx, *q.PolicyID)
+		return map[string]*Policy{q.ID: p}, err
+	})
+}
+
+// CreateQuoteInput is cover to price.
+type CreateQuoteInput struct {
+	model.QuoteRequest
+	ClientMutationID *string
+}
+
+// CreateQuotePayload is what was priced.
+type CreateQuotePayload struct {
+	Quote            *Quote
+	ClientMutationID *string
+}
+
+// CreateQuote prices cover.
+func (r *Reader) CreateQuote(ctx context.Context, in CreateQuoteInput) (*CreateQuotePayload, error) {
+	record, err := mutate(ctx, r, in.ClientMutationID, in.QuoteRequest, r.Service.CreateQuote)
+	quote, err := one(r.quotes)(record, err)
+	return &CreateQuotePayload{quote, in.ClientMutationID}, err
+}

@@ -1,0 +1,12 @@
+package graph
+
+import (
+	"context"
+
+	"parapet/graph/node"
+)
+
+// resolver answers the root fields; everything below them is in node.
+type resolver struct{}
+
+func reader(ctx context.Context) *node.Reader { return node.From(ctx) }

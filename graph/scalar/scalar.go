@@ -1,0 +1,93 @@
+// Package scalar writes and reads the scalars and enums of the schema. Nothing
+// gets past it that the database cannot keep, so no resolver has to think of NUL
+// or of half a character.
+package scalar
+
+import (
+	"io"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/shopspring/decimal"
+
+	"parapet/model"
+	"parapet/model/wire"
+)
+
+// unfit is a value that a scalar does not take, with what would be right.
+func unfit(code, detail string) error {
+	e := model.Invalid(model.FieldError{Code: code, Detail: detail})
+	e.Detail = "An argument or a variable is not right: " + detail
+	return e
+}
+
+// text writes a string that needs no escape.
+func text(s string) graphql.Marshaler {
+	return graphql.WriterFunc(func(w io.Writer) { _, _ = io.WriteString(w, `"`+s+`"`) })
+}
+
+// MarshalString writes text.
+func MarshalString(s string) graphql.Marshaler { return graphql.MarshalString(s) }
+
+// UnmarshalString reads text of valid UTF-8 without NUL.
+func UnmarshalString(v any) (string, error) {
+	s, err := graphql.UnmarshalString(v)
+	if err != nil {
+		return "", unfit("type", "Give a string.")
+	}
+	return s, clean(s)
+}
+
+func clean(s string) error {
+	if strings.ContainsRune(s, 0) || !utf8.ValidString(s) {
+		return unfit("value", "Text must be valid UTF-8 without NUL.")
+	}
+	return nil
+}
+
+// MarshalID writes an id, which is the id of REST.
+func MarshalID(s string) graphql.Marshaler { return graphql.MarshalString(s) }
+
+// UnmarshalID reads an id; whether there is such a record, the domain knows.
+func UnmarshalID(v any) (string, error) {
+	s, err := graphql.UnmarshalID(v)
+	if err != nil {
+		return "", unfit("type", "Give an id.")
+	}
+	if clean(s) != nil {
+		return "", nil //nolint:nilerr // no record has this id, and that is all there is to say
+	}
+	return s, nil
+}
+
+// MarshalDateTime writes RFC 3339 in UTC with microseconds, as REST does.
+func MarshalDateTime(t time.Time) graphql.Marshaler { return text(wire.Time(t)) }
+
+// UnmarshalDateTime reads RFC 3339 with a zone, of a year that the database knows.
+func UnmarshalDateTime(v any) (time.Time, error) {
+	s, _ := v.(string)
+	at, err := time.Parse(time.RFC3339, s)
+	at = at.UTC()
+	if err != nil || at.Year() < 1 || at.Year() > 9999 {
+		return time.Time{}, unfit("format", "Give an RFC 3339 time with its zone, such as 2018-02-06T15:50:42Z.")
+	}
+	return at, nil
+}
+
+// MarshalDecimal writes a decimal with the digits it has, as text.
+func MarshalDecimal(d decimal.Decimal) graphql.Marshaler { return text(d.String()) }
+
+// UnmarshalDecimal reads a decimal from text.
+func UnmarshalDecimal(v any) (decimal.Decimal, error) {
+	s, _ := v.(string)
+	if len(s) > 64 || strings.ContainsAny(s, "eE") {
+		return decimal.Decimal{}, unfit("format", `Give a decimal as text, such as "6.4".`)
+	}
+	d, err := decimal.NewFromString(s)
+	if err != nil {
+		return decimal.Decimal{}, unfit("format", `Give a decimal as text, such as "6.4".`)
+	}
+	return d, nil
+}

@@ -1,0 +1,86 @@
+package scalar
+
+import (
+	"strings"
+
+	"github.com/99designs/gqlgen/graphql"
+
+	"parapet/model/hazard"
+	"parapet/model/pricing"
+	"parapet/model/trigger"
+)
+
+// A word is the same in Go, Postgres, JSON and GraphQL; GraphQL writes it in
+// capitals, and an event type's dot as an underscore. Which words an enum has is
+// told by the schema, and tested against the domain's lists.
+
+func capitals[W ~string](word W) graphql.Marshaler {
+	return text(strings.ToUpper(strings.ReplaceAll(string(word), ".", "_")))
+}
+
+// small reads a word back; the library has checked that the enum has it.
+func small[W ~string](v any) (W, error) {
+	word, ok := v.(string)
+	if !ok {
+		return "", unfit("type", "Give a value of the enum.")
+	}
+	return W(strings.ToLower(word)), nil
+}
+
+// Every enum whose words Go keeps as plain strings.
+
+// MarshalWord writes a word in capitals.
+func MarshalWord(w string) graphql.Marshaler { return capitals(w) }
+
+// UnmarshalWord reads a word.
+func UnmarshalWord(v any) (string, error) { return small[string](v) }
+
+// The enums whose words have a Go type of their own: the library asks for a pair
+// of functions for each.
+
+// MarshalLineKind is MarshalWord.
+func MarshalLineKind(w pricing.LineKind) graphql.Marshaler { return capitals(w) }
+
+// UnmarshalLineKind is UnmarshalWord.
+func UnmarshalLineKind(v any) (pricing.LineKind, error) { return small[pricing.LineKind](v) }
+
+// MarshalPlaceKind is MarshalWord.
+func MarshalPlaceKind(w trigger.PlaceKind) graphql.Marshaler { return capitals(w) }
+
+// UnmarshalPlaceKind is UnmarshalWord.
+func UnmarshalPlaceKind(v any) (trigger.PlaceKind, error) { return small[trigger.PlaceKind](v) }
+
+// MarshalObservationKind is MarshalWord.
+func MarshalObservationKind(w hazard.Kind) graphql.Marshaler { return capitals(w) }
+
+// UnmarshalObservationKind is UnmarshalWord.
+func UnmarshalObservationKind(v any) (hazard.Kind, error) { return small[hazard.Kind](v) }
+
+// MarshalStage is MarshalWord.
+func MarshalStage(w trigger.Stage) graphql.Marshaler { return capitals(w) }
+
+// UnmarshalStage is UnmarshalWord.
+func UnmarshalStage(v any) (trigger.Stage, error) { return small[trigger.Stage](v) }
+
+// MarshalDirection is MarshalWord.
+func MarshalDirection(w trigger.Direction) graphql.Marshaler { return capitals(w) }
+
+// UnmarshalDirection is UnmarshalWord.
+func UnmarshalDirection(v any) (trigger.Direction, error) { return small[trigger.Direction](v) }
+
+// MarshalWindRule is MarshalWord; no rule is null.
+func MarshalWindRule(w trigger.WindRule) graphql.Marshaler {
+	if w == "" {
+		return graphql.Null
+	}
+	return capitals(w)
+}
+
+// UnmarshalWindRule is UnmarshalWord.
+func UnmarshalWindRule(v any) (trigger.WindRule, error) { return small[trigger.WindRule](v) }
+
+// MarshalShape is MarshalWord.
+func MarshalShape(w trigger.Shape) graphql.Marshaler { return capitals(w) }
+
+// UnmarshalShape is UnmarshalWord.
+func UnmarshalShape(v any) (trigger.Shape, error) { return small[trigger.Shape](v) }
