@@ -60,7 +60,7 @@ func openWith(t *testing.T, pause wait) *shop {
 	queue, err := NewQueue(s.pool)
 	require.NoError(t, err)
 	s.Service, err = model.New(model.Config{
-		DB: s.DB.Bun, Queue: queue, Development: true,
+		DB: s.DB, Queue: queue, Development: true,
 		Keys: model.Keys{
 			Seal:        []model.SealKey{{ID: "jobs", Secret: []byte("0123456789abcdef0123456789abcdef")}},
 			Fingerprint: []byte("fingerprint-key-of-the-tests-0123"),

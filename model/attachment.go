@@ -102,7 +102,7 @@ func (u *unit) attach(ctx context.Context, claim uuid.UUID, key string, in Attac
 	if err != nil {
 		return nil, err
 	}
-	return public, u.answered(ctx, statusCreated, public.ID, public)
+	return public, u.answered(statusCreated, public.ID, public)
 }
 
 // GetAttachments are a claim's documents, newest first. Errors: not_found,

@@ -74,7 +74,7 @@ func (s *Service) OpenClaim(ctx context.Context, actor Actor, in ClaimRequest) (
 		if claim, err = publicClaim(ctx, u, opened); err != nil {
 			return err
 		}
-		return u.answered(ctx, map[bool]int{true: statusCreated, false: statusOK}[created], claim.ID, claim)
+		return u.answered(map[bool]int{true: statusCreated, false: statusOK}[created], claim.ID, claim)
 	})
 	return claim, created, err
 }

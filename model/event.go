@@ -1,7 +1,6 @@
 package model
 
 import (
-	"context"
 	"time"
 
 	"github.com/google/uuid"
@@ -103,7 +102,7 @@ func (u *unit) record(kind EventType, subject *header, object noun, public any) 
 
 // keepEvents writes all events and, in the order they were recorded, that they
 // wait to be numbered: one statement however many there are.
-func (u *unit) keepEvents(ctx context.Context) error {
+func (u *unit) keepEvents() {
 	n := len(u.events)
 	ids, subjects := make([]uuid.UUID, n), make([]uuid.UUID, n)
 	partners, types, objects := make([]string, n), make([]string, n), make([]string, n)
@@ -112,7 +111,7 @@ func (u *unit) keepEvents(ctx context.Context) error {
 		ids[i], partners[i], types[i], objects[i] = e.ID, e.Partner, string(e.Type), e.SubjectType
 		subjects[i], versions[i], times[i], data[i] = e.SubjectID, e.SubjectVersion, e.OccurredAt, e.Data
 	}
-	return u.exec(ctx, `with kept as (
+	u.later.Queue(`with kept as (
 			insert into events (id, partner, type, subject_type, subject_id, subject_version, occurred_at, data)
 			select * from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::uuid[], $6::bigint[], $7::timestamptz[], $8::bytea[]))
 		insert into event_outbox (partner, event_id)

@@ -87,7 +87,7 @@ func (b *bell) watch(s *Service) {
 func (s *Service) relayPasses() (passes int64, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	err = s.db.DB.QueryRowContext(ctx, "select passes from event_relay", pgx.QueryExecModeCacheStatement).Scan(&passes)
+	err = s.pool.QueryRow(ctx, "select passes from event_relay", pgx.QueryExecModeCacheStatement).Scan(&passes)
 	return passes, err
 }
 

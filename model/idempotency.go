@@ -2,10 +2,9 @@ package model
 
 import (
 	"bytes"
-	"context"
-	"fmt"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/uptrace/bun"
 
 	"parapet/model/wire"
@@ -57,41 +56,48 @@ func (a Actor) owner() string {
 	return "client/" + a.Client
 }
 
-// once makes the unit the only one with this key, and returns the Replay when it
-// was done before. The lock is the transaction's, so a killed process holds
-// nothing.
-func (u *unit) once(ctx context.Context) error {
+// once makes the unit the only one with this key: a transaction's lock, so a killed
+// process holds nothing. What it returns tells, when both statements were sent,
+// that somebody else has the key, or gives the Replay when it was done before.
+func (u *unit) once() (judge func() error) {
 	key := u.actor.Idempotency
 	if key == nil {
-		return nil
+		return func() error { return nil }
 	}
-	owner := u.actor.owner()
-	var free bool
-	lock := "idempotency/" + owner + "/" + key.Operation + "/" + key.Key
-	if err := u.NewRaw("select pg_try_advisory_xact_lock(hashtextextended(?, 0))", lock).Scan(ctx, &free); err != nil {
-		return fmt.Errorf("lock idempotency key: %w", err)
-	}
-	if !free {
-		e := Fail(CodeIdempotencyInFlight, "A request with this Idempotency-Key is running; wait for it.")
-		e.RetryAfter = time.Second
-		return e
-	}
-	row := idempotencyRow{Owner: owner, Operation: key.Operation, Key: key.Key}
-	if err := u.NewSelect().Model(&row).WherePK().Scan(ctx); err != nil {
-		if absent(err) {
-			return nil
+	var free, done bool
+	first, owner := new(Replay), u.actor.owner()
+	var request []byte
+	u.later.Queue("select pg_try_advisory_xact_lock(hashtextextended($1, 0))", "idempotency/"+owner+"/"+key.Operation+"/"+key.Key).
+		QueryRow(func(row pgx.Row) error { return row.Scan(&free) })
+	u.later.Queue(`select request_hash, status, coalesce(resource_id, ''), body from idempotency_keys where owner = $1 and operation = $2 and key = $3`,
+		owner, key.Operation, key.Key).Query(func(rows pgx.Rows) error {
+		for rows.Next() {
+			done = true
+			if err := rows.Scan(&request, &first.Status, &first.ResourceID, &first.Body); err != nil {
+				return err
+			}
 		}
-		return fmt.Errorf("look up idempotency key: %w", err)
+		return rows.Err()
+	})
+	return func() error {
+		switch {
+		case !free:
+			e := Fail(CodeIdempotencyInFlight, "A request with this Idempotency-Key is running; wait for it.")
+			e.RetryAfter = time.Second
+			return e
+		case !done:
+			return nil
+		case !bytes.Equal(request, key.Request):
+			return Fail(CodeIdempotencyKeyReused, "This Idempotency-Key was used for another request; use a new key.")
+		default:
+			return first
+		}
 	}
-	if !bytes.Equal(row.RequestHash, key.Request) {
-		return Fail(CodeIdempotencyKeyReused, "This Idempotency-Key was used for another request; use a new key.")
-	}
-	return &Replay{Status: row.Status, ResourceID: row.ResourceID, Body: row.Body}
 }
 
 // answered keeps the answer under the request's key, in the transaction of its
 // effect.
-func (u *unit) answered(ctx context.Context, status int, id string, record any) error {
+func (u *unit) answered(status int, id string, record any) error {
 	key := u.actor.Idempotency
 	if key == nil {
 		return nil
@@ -100,12 +106,9 @@ func (u *unit) answered(ctx context.Context, status int, id string, record any) 
 	if err != nil {
 		return err
 	}
-	row := idempotencyRow{
+	u.insert(&idempotencyRow{
 		Owner: u.actor.owner(), Operation: key.Operation, Key: key.Key, RequestHash: key.Request,
 		Status: status, ResourceID: id, Body: body, CreatedAt: u.now,
-	}
-	if _, err := u.NewInsert().Model(&row).Exec(ctx); err != nil {
-		return fmt.Errorf("keep idempotent answer: %w", err)
-	}
+	})
 	return nil
 }

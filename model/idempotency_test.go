@@ -44,6 +44,21 @@ func TestTheSameRequestIsAnsweredWithTheSameBytes(t *testing.T) {
 	require.Equal(t, 2, b.Rows()["quotes"])
 }
 
+func TestTheSameRequestIsAnsweredWhenItWouldBeRefusedByNow(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	request := b.Ask("quake-circle", modeltest.Context{"starts_at": b.Now().Add(time.Hour)})
+	first, err := b.Service.CreateQuote(t.Context(), keyed(b.Acme, "k1", "a"), request)
+	require.NoError(t, err)
+	b.After(2 * time.Hour)
+	_, err = b.Service.CreateQuote(t.Context(), b.Acme, request)
+	require.Equal(t, model.CodeValidationFailed, failure(t, err).Code, "its start has passed")
+	_, err = b.Service.CreateQuote(t.Context(), keyed(b.Acme, "k1", "a"), request)
+	replay := new(model.Replay)
+	require.ErrorAs(t, err, &replay)
+	require.Equal(t, first.ID, replay.ResourceID)
+}
+
 func TestARefusalIsNotKept(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)

@@ -53,7 +53,7 @@ func (s *Service) AddMessage(ctx context.Context, actor Actor, claim, body strin
 		if err != nil {
 			return err
 		}
-		return u.answered(ctx, statusCreated, message.ID, message)
+		return u.answered(statusCreated, message.ID, message)
 	})
 	return message, err
 }

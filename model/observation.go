@@ -78,7 +78,7 @@ func (s *Service) RecordObservations(ctx context.Context, actor Actor, in []wire
 		}
 		results = r.results
 		list := wire.List[wire.ObservationResult]{Object: "list", Data: results}
-		return u.answered(ctx, statusOK, "", list)
+		return u.answered(statusOK, "", list)
 	})
 	return results, err
 }
@@ -116,7 +116,7 @@ func (s *Service) RecordObservation(ctx context.Context, actor Actor, in wire.Ob
 		if created {
 			status = statusCreated
 		}
-		return u.answered(ctx, status, record.ID, record)
+		return u.answered(status, record.ID, record)
 	})
 	return record, created, err
 }

@@ -94,7 +94,7 @@ func (s *Service) RecordPayoutMethod(ctx context.Context, actor Actor, in Payout
 			return err
 		}
 		u.enqueue(VerifyPayoutMethod{Partner: row.Partner, ID: method.ID})
-		return u.answered(ctx, statusCreated, method.ID, method)
+		return u.answered(statusCreated, method.ID, method)
 	})
 	return method, err
 }

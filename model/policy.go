@@ -79,14 +79,11 @@ func (s *Service) BindPolicy(ctx context.Context, actor Actor, in BindRequest) (
 		if err := u.bindable(quote); err != nil {
 			return err
 		}
-		row, err := u.insertPolicy(ctx, quote, in)
-		if err != nil {
-			return err
-		}
+		row := u.insertPolicy(quote, in)
 		if policy, err = u.bound(ctx, quote, row); err != nil {
 			return err
 		}
-		return u.answered(ctx, statusCreated, policy.ID, policy)
+		return u.answered(statusCreated, policy.ID, policy)
 	})
 	return policy, err
 }
@@ -107,7 +104,7 @@ func (u *unit) bindable(quote *quoteRow) error {
 	}
 }
 
-func (u *unit) insertPolicy(ctx context.Context, quote *quoteRow, in BindRequest) (*policyRow, error) {
+func (u *unit) insertPolicy(quote *quoteRow, in BindRequest) *policyRow {
 	row := &policyRow{
 		header:     u.fresh(quote.Partner),
 		references: references{in.PartnerReference, in.Metadata},
@@ -127,10 +124,8 @@ func (u *unit) insertPolicy(ctx context.Context, quote *quoteRow, in BindRequest
 	}
 	row.period(u.now)
 	row.settle(quote.Cover.Place)
-	if err := u.insert(ctx, row); err != nil {
-		return nil, fmt.Errorf("insert policy: %w", err)
-	}
-	return row, nil
+	u.insert(row)
+	return row
 }
 
 // bound moves the quote and tells both stories, cause before effect.

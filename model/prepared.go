@@ -2,27 +2,35 @@ package model
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"reflect"
 	"strings"
 	"sync"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/schema"
 )
 
-// querier runs a statement as it is written: the pool, or a unit's transaction.
+// querier runs a statement as it is written: the pool, or a unit's connection.
 type querier interface {
-	QueryContext(ctx context.Context, text string, args ...any) (*sql.Rows, error)
+	Query(ctx context.Context, text string, args ...any) (pgx.Rows, error)
 }
 
 // prepared runs a statement whose arguments are $1, $2 and so on. Postgres parses
 // and plans it once a connection, which is most of what a small statement costs.
 // It is for hot paths; elsewhere the builder, which writes arguments into the
-// text, reads better.
-func prepared(ctx context.Context, on querier, text string, args ...any) (*sql.Rows, error) {
-	return on.QueryContext(ctx, text, append([]any{pgx.QueryExecModeCacheStatement}, args...)...)
+// text, reads better. What never reached Postgres is asked once more, on another
+// connection where there is one.
+func prepared(ctx context.Context, on querier, text string, args ...any) (pgx.Rows, error) {
+	args = append([]any{pgx.QueryExecModeCacheStatement}, args...)
+	rows, err := on.Query(ctx, text, args...)
+	if err != nil && pgconn.SafeToRetry(err) {
+		return on.Query(ctx, text, args...)
+	}
+	return rows, err
 }
 
 // preparedRow reads the one row of a prepared statement; sql.ErrNoRows without
@@ -32,36 +40,75 @@ func (s *Service) preparedRow(ctx context.Context, on querier, into any, text st
 	if err != nil {
 		return err
 	}
-	defer func() { _ = rows.Close() }()
+	return s.one(rows, into)
+}
+
+// one reads the first row and closes rows.
+func (s *Service) one(rows pgx.Rows, into any) error {
+	defer rows.Close()
 	if !rows.Next() {
 		if err := rows.Err(); err != nil {
 			return err
 		}
-		return sql.ErrNoRows
+		return pgx.ErrNoRows
 	}
-	if err := s.db.ScanRow(ctx, rows, into); err != nil {
+	if err := s.scan(rows, reflect.ValueOf(into).Elem()); err != nil {
 		return err
 	}
-	return rows.Close()
+	rows.Close()
+	return rows.Err()
 }
 
 // preparedRows reads all rows of a prepared statement into a slice.
 func (s *Service) preparedRows(ctx context.Context, on querier, into any, text string, args ...any) error {
-	rows, err := prepared(ctx, on, text, args...) //nolint:rowserrcheck // ScanRows does, and closes them
+	rows, err := prepared(ctx, on, text, args...)
 	if err != nil {
 		return err
 	}
-	return s.db.ScanRows(ctx, rows, into)
+	defer rows.Close()
+	all := reflect.ValueOf(into).Elem()
+	all.SetZero()
+	for rows.Next() {
+		all.Set(reflect.Append(all, reflect.Zero(all.Type().Elem())))
+		if err := s.scan(rows, all.Index(all.Len()-1)); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
 }
 
-// exec is prepared for a statement of the unit that answers no rows.
-func (u *unit) exec(ctx context.Context, text string, args ...any) error {
-	_, err := u.Tx.Tx.ExecContext(ctx, text, append([]any{pgx.QueryExecModeCacheStatement}, args...)...)
-	return err
+// scan reads the current row into a struct, by the names of its columns.
+func (s *Service) scan(rows pgx.Rows, row reflect.Value) error {
+	table, columns := s.db.Table(row.Type()), rows.FieldDescriptions()
+	into := make([]any, len(columns))
+	for i, column := range columns {
+		field := table.LookupField(column.Name)
+		if field == nil {
+			return fmt.Errorf("%s has no column %s", table.TypeName, column.Name)
+		}
+		into[i] = field.Value(row).Addr().Interface()
+		if text, raw := into[i].(*jsontext.Value); raw {
+			into[i] = (*[]byte)(text) // as it is kept, unread
+		}
+	}
+	return rows.Scan(into...)
 }
 
-// insert writes one row, prepared; pgx writes its JSON as encoding/json does.
-func (u *unit) insert(ctx context.Context, row any) error {
+// argument is a column's value as the driver takes it.
+func argument(field *schema.Field, row reflect.Value) any {
+	if field.NullZero && field.HasZeroValue(row) {
+		return nil
+	}
+	value := field.Value(row).Interface()
+	if text, raw := value.(jsontext.Value); raw {
+		return []byte(text)
+	}
+	return value
+}
+
+// insert writes one row, together with what is written next: nobody may ask for
+// it before. Pgx writes its JSON as encoding/json does.
+func (u *unit) insert(row any) {
 	table := u.svc.db.Table(reflect.TypeOf(row).Elem())
 	fields := table.Fields
 	text := u.svc.texts.of(row, "insert", func() string {
@@ -74,9 +121,44 @@ func (u *unit) insert(ctx context.Context, row any) error {
 	value := reflect.ValueOf(row).Elem()
 	args := make([]any, len(fields))
 	for i, field := range fields {
-		args[i] = field.Value(value).Interface()
+		args[i] = argument(field, value)
 	}
-	return u.exec(ctx, text, args...)
+	u.later.Queue(text, args...)
+}
+
+// update writes columns of a row that still has the version it was read with and,
+// where one is given, the state; else it is a conflict.
+func (u *unit) update(ctx context.Context, row interface{ head() *header }, was int64, from []string, columns ...string) error {
+	table := u.svc.db.Table(reflect.TypeOf(row).Elem())
+	fields := make([]*schema.Field, len(columns))
+	for i, name := range columns {
+		fields[i] = table.LookupField(name)
+	}
+	text := u.svc.texts.of(row, fmt.Sprint("update", columns, len(from)), func() string {
+		set, guard := make([]string, len(fields)), ""
+		for i, field := range fields {
+			set[i] = fmt.Sprintf("%s = $%d", field.SQLName, i+4)
+		}
+		if len(from) > 0 {
+			guard = fmt.Sprintf(" and status = $%d", len(fields)+4)
+		}
+		return fmt.Sprintf("update %s set %s where id = $1 and partner = $2 and version = $3%s", table.SQLName, strings.Join(set, ", "), guard)
+	})
+	value := reflect.ValueOf(row).Elem()
+	args := []any{row.head().ID, row.head().Partner, was}
+	for _, field := range fields {
+		args = append(args, argument(field, value))
+	}
+	for _, state := range from {
+		args = append(args, state)
+	}
+	u.later.Queue(text, args...).Exec(func(done pgconn.CommandTag) error {
+		if done.RowsAffected() != 1 {
+			return Fail(CodeStateConflict, "Somebody else changed it at the same moment; read it again and retry.")
+		}
+		return nil
+	})
+	return u.send(ctx)
 }
 
 // texts are prepared statements that the builder wrote, so that a row's columns

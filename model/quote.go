@@ -65,20 +65,11 @@ func (s *Service) CreateQuote(ctx context.Context, actor Actor, in QuoteRequest)
 	if err := ownContext(actor, in.Context); err != nil {
 		return nil, err
 	}
-	asOf, err := s.now(ctx)
-	if err != nil {
-		return nil, explain(fmt.Errorf("read clock: %w", err))
-	}
-	priced, err := p.Price(in.Context, asOf, s.history)
-	if err != nil {
-		return nil, explainPrice(err)
-	}
-	if fields := checkPerson(holderOf(priced.Policyholder), "/context/policyholder"); len(fields) > 0 {
-		return nil, Invalid(fields...)
-	}
 	var quote *wire.Quote
-	err = s.change(ctx, actor, func(ctx context.Context, u *unit) error {
-		row, err := u.insertQuote(ctx, p, priced, in)
+	err = s.change(ctx, actor, func(_ context.Context, u *unit) error {
+		// Priced in here, so that a repeated request has its first answer although its
+		// cover could not start any more, and so that the clock is read once.
+		row, err := u.price(p, in)
 		if err != nil {
 			return err
 		}
@@ -86,12 +77,19 @@ func (s *Service) CreateQuote(ctx context.Context, actor Actor, in QuoteRequest)
 		if _, err := u.record(EventQuoteCreated, &row.header, nounQuote, quote); err != nil {
 			return err
 		}
-		return u.answered(ctx, statusCreated, quote.ID, quote)
+		return u.answered(statusCreated, quote.ID, quote)
 	})
 	return quote, err
 }
 
-func (u *unit) insertQuote(ctx context.Context, p *product.Product, priced product.Quoted, in QuoteRequest) (*quoteRow, error) {
+func (u *unit) price(p *product.Product, in QuoteRequest) (*quoteRow, error) {
+	priced, err := p.Price(in.Context, u.now, u.svc.history)
+	if err != nil {
+		return nil, explainPrice(err)
+	}
+	if fields := checkPerson(holderOf(priced.Policyholder), "/context/policyholder"); len(fields) > 0 {
+		return nil, Invalid(fields...)
+	}
 	expires, err := trigger.AddDuration(u.now, p.Document().Times.QuoteValidity)
 	if err != nil {
 		return nil, fmt.Errorf("validity of %s: %w", p.Key(), err)
@@ -113,9 +111,7 @@ func (u *unit) insertQuote(ctx context.Context, p *product.Product, priced produ
 		Currency:       priced.Price.Premium.Currency,
 		ExpiresAt:      expires,
 	}
-	if err := u.insert(ctx, row); err != nil {
-		return nil, fmt.Errorf("insert quote: %w", err)
-	}
+	u.insert(row)
 	return row, nil
 }
 

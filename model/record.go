@@ -43,7 +43,7 @@ func (s *Service) read(ctx context.Context, actor Actor, scope Scope, kind noun,
 		}
 		return q.String()
 	})
-	if err := s.preparedRow(ctx, s.db.DB, row, text, key, actor.tenant()); err != nil {
+	if err := s.preparedRow(ctx, s.pool, row, text, key, actor.tenant()); err != nil {
 		if absent(err) {
 			return kind.notFound()
 		}

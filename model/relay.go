@@ -67,18 +67,18 @@ from moved`
 // before its effect, and changes never wait for a shared counter.
 func (s *Service) Relay(ctx context.Context) (numbered int, err error) {
 	var due bool
-	err = s.db.DB.QueryRowContext(ctx, `select exists (select from event_outbox where ordinal > (select high from event_relay))
+	err = s.pool.QueryRow(ctx, `select exists (select from event_outbox where ordinal > (select high from event_relay))
 		or exists (select from event_relay, unnest(gaps) as gap, event_outbox where ordinal >= lower(gap) and ordinal < upper(gap))`).Scan(&due)
 	if err != nil || !due {
 		return 0, explain(err)
 	}
 	err = s.change(ctx, System(), func(ctx context.Context, u *unit) error {
 		var alone bool
-		if err := u.Tx.Tx.QueryRowContext(ctx, "select pg_try_advisory_xact_lock($1)", relayLock).Scan(&alone); err != nil || !alone {
+		if err := u.pg.QueryRow(ctx, "select pg_try_advisory_xact_lock($1)", relayLock).Scan(&alone); err != nil || !alone {
 			return err
 		}
 		var waiting []waitingEvent
-		if err := s.preparedRows(ctx, u.Tx.Tx, &waiting, waitingEvents, RelayBatch); err != nil || len(waiting) == 0 {
+		if err := s.preparedRows(ctx, u.pg, &waiting, waitingEvents, RelayBatch); err != nil || len(waiting) == 0 {
 			return err
 		}
 		numbered = len(waiting)
@@ -109,7 +109,8 @@ func (u *unit) number(ctx context.Context, waiting []waitingEvent) error {
 		partners[i], sequences[i], ids[i], hashes[i], ordinals[i] = e.Partner, end.sequence, e.EventID, end.hash, e.Ordinal
 		high = max(high, e.Ordinal)
 	}
-	return u.exec(ctx, keepNumbers, partners, sequences, ids, hashes, ordinals, high, waiting[0].Horizon, n < RelayBatch)
+	u.later.Queue(keepNumbers, partners, sequences, ids, hashes, ordinals, high, waiting[0].Horizon, n < RelayBatch)
+	return nil
 }
 
 // ends are the last numbers of the partners concerned. They are read from the
@@ -128,7 +129,7 @@ func (u *unit) ends(ctx context.Context, waiting []waitingEvent) (map[string]lin
 		Sequence int64
 		Hash     []byte
 	}
-	err := u.svc.preparedRows(ctx, u.Tx.Tx, &last, `select p as partner, n.sequence, n.hash from unnest($1::text[]) p
+	err := u.svc.preparedRows(ctx, u.pg, &last, `select p as partner, n.sequence, n.hash from unnest($1::text[]) p
 		cross join lateral (select sequence, hash from event_numbers where partner = p order by sequence desc limit 1) n`, partners)
 	for _, end := range last {
 		ends[end.Partner] = link{end.Sequence, end.Hash}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/uptrace/bun"
 
 	"parapet/model/hazard"
@@ -16,7 +17,7 @@ import (
 
 // Config is what the domain layer stands on.
 type Config struct {
-	DB      *bun.DB         // must speak to Postgres through pgx
+	DB      *Database
 	Queue   Queue           // takes the jobs a change asks for
 	Files   Files           // keeps attachments
 	Keys    Keys            // seal bank details, cursors and fingerprints
@@ -31,6 +32,7 @@ type Config struct {
 // caller can act on; any other error is internal.
 type Service struct {
 	db          *bun.DB
+	pool        *pgxpool.Pool // for prepared statements
 	queue       Queue
 	files       Files
 	keys        Keys
@@ -51,7 +53,7 @@ func New(c Config) (*Service, error) {
 		c.History = hazard.Shipped()
 	}
 	return &Service{
-		db: c.DB, queue: c.Queue, files: c.Files, keys: c.Keys,
+		db: c.DB.Bun, pool: c.DB.Pool, queue: c.Queue, files: c.Files, keys: c.Keys,
 		history: c.History, development: c.Development,
 	}, nil
 }
@@ -75,22 +77,18 @@ func (s *Service) attempt(ctx context.Context, actor Actor, do func(context.Cont
 		return fmt.Errorf("connect: %w", err)
 	}
 	defer func() { _ = conn.Close() }()
-	return conn.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
-		u := &unit{Tx: tx, ctx: ctx, conn: conn, svc: s, actor: actor}
-		if err := u.begin(ctx); err != nil {
-			return err
-		}
-		if err := u.once(ctx); err != nil {
-			return err
-		}
-		if err := u.fulfilled(ctx); err != nil {
-			return err
-		}
-		if err := do(ctx, u); err != nil {
-			return err
-		}
-		return u.flush(ctx)
-	})
+	u := &unit{Conn: conn, ctx: ctx, svc: s, actor: actor}
+	defer u.abandon(ctx)
+	if err := u.begin(ctx); err != nil {
+		return err
+	}
+	if err := u.fulfilled(ctx); err != nil {
+		return err
+	}
+	if err := do(ctx, u); err != nil {
+		return err
+	}
+	return u.commit(ctx)
 }
 
 // businessNow is what business_now() says, spelled out: Postgres plans the body of
@@ -102,7 +100,7 @@ const businessNow = "clock_timestamp() + (select shift from clock)"
 // writing.
 func (s *Service) now(ctx context.Context) (time.Time, error) {
 	var now time.Time
-	err := s.db.DB.QueryRowContext(ctx, "select "+businessNow, pgx.QueryExecModeCacheStatement).Scan(&now)
+	err := s.pool.QueryRow(ctx, "select "+businessNow, pgx.QueryExecModeCacheStatement).Scan(&now)
 	return now, err
 }
 
@@ -160,4 +158,4 @@ func retryable(err error) bool {
 	return errors.As(err, &pg) && (pg.Code == "40P01" || pg.Code == "40001")
 }
 
-func absent(err error) bool { return errors.Is(err, sql.ErrNoRows) }
+func absent(err error) bool { return errors.Is(err, sql.ErrNoRows) } // pgx.ErrNoRows is one

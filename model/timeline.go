@@ -75,7 +75,7 @@ func (s *Service) GetTimeline(ctx context.Context, actor Actor, claim string, pa
 		return s.db.NewSelect().Model(&rows).Where("claim_id = $1").Where("partner = $2 or $2::text is null").
 			Where("sequence > coalesce(nullif($3, '')::bigint, 0)").OrderExpr("sequence").String() + " limit $4"
 	})
-	if err := s.preparedRows(ctx, s.db.DB, &rows, text, id, actor.tenant(), p.after, p.fetch()); err != nil {
+	if err := s.preparedRows(ctx, s.pool, &rows, text, id, actor.tenant(), p.after, p.fetch()); err != nil {
 		return nil, explain(fmt.Errorf("read timeline: %w", err))
 	}
 	if len(rows) == 0 { // past the end of a story, or of no claim

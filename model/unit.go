@@ -2,22 +2,24 @@ package model
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/uptrace/bun"
 )
 
 // unit is one unit of work: a transaction, one instant, one actor, and what is
 // to be told when it commits. Helpers take the unit and never begin their own.
 type unit struct {
-	bun.Tx
+	bun.Conn // in the transaction
 
 	ctx   context.Context //nolint:containedctx // a unit lives exactly as long as its transaction's context
-	conn  bun.Conn
+	pg    *pgx.Conn       // the same connection, for prepared statements
+	later pgx.Batch       // statements that wait for the next that is asked for an answer
 	svc   *Service
 	actor Actor
 	now   time.Time
@@ -45,14 +47,52 @@ type references struct {
 }
 
 // begin draws the transaction's id before it reads the clock. Matching waits
-// for transactions by id, so an instant must never be older than the id.
+// for transactions by id, so an instant must never be older than the id. In the
+// same round trip it looks for an earlier answer to the request.
 func (u *unit) begin(ctx context.Context) error {
-	var xid string
-	err := u.Tx.Tx.QueryRowContext(ctx, "select pg_current_xact_id()::text, "+businessNow, pgx.QueryExecModeCacheStatement).Scan(&xid, &u.now)
+	err := u.Raw(func(driver any) error {
+		u.pg = driver.(*stdlib.Conn).Conn() //nolint:forcetypeassert // bun runs on pgx; see Open
+		return nil
+	})
 	if err != nil {
+		return fmt.Errorf("connect: %w", err)
+	}
+	u.later.Queue("begin")
+	u.later.Queue("select pg_current_xact_id()::text, " + businessNow).QueryRow(func(row pgx.Row) error {
+		return row.Scan(nil, &u.now)
+	})
+	judge := u.once()
+	if err := u.send(ctx); err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
-	return nil
+	return judge()
+}
+
+// send runs the statements that wait, prepared, in one round trip.
+func (u *unit) send(ctx context.Context) error {
+	batch := u.later
+	u.later = pgx.Batch{}
+	for _, statement := range batch.QueuedQueries {
+		if _, err := u.pg.Prepare(ctx, statement.SQL, statement.SQL); err != nil {
+			return err
+		}
+	}
+	return u.pg.SendBatch(ctx, &batch).Close()
+}
+
+// rollbackTime is how long a transaction that failed may take to say so. Its
+// connection is not used again if it takes longer.
+const rollbackTime = 2 * time.Second
+
+// abandon undoes what was not committed, when the request has already been given
+// up too.
+func (u *unit) abandon(ctx context.Context) {
+	if u.pg == nil || u.pg.PgConn().TxStatus() == 'I' {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollbackTime)
+	defer cancel()
+	_, _ = u.pg.Exec(ctx, "rollback")
 }
 
 // since moves the instant forward to a locked record's last change, so that
@@ -76,7 +116,7 @@ func (u *unit) locked(ctx context.Context, row interface{ head() *header }, id u
 	text := u.svc.texts.of(row, "lock", func() string {
 		return byID(u.NewSelect().Model(row)).For("NO KEY UPDATE").String()
 	})
-	if err := u.svc.preparedRow(ctx, u.Tx.Tx, row, text, id, u.actor.tenant()); err != nil {
+	if err := u.svc.preparedRow(ctx, u.pg, row, text, id, u.actor.tenant()); err != nil {
 		if absent(err) {
 			return kind.notFound()
 		}
@@ -98,9 +138,7 @@ func (u *unit) save(ctx context.Context, row interface{ head() *header }, column
 	h := row.head()
 	was := h.Version
 	u.touch(h)
-	res, err := u.NewUpdate().Model(row).Column(append(columns, "version", "updated_at")...).
-		WherePK().Where("version = ?", was).Exec(ctx)
-	return oneRow(res, err)
+	return u.update(ctx, row, was, nil, append(columns, "version", "updated_at")...)
 }
 
 // move is save for a change of state: the life cycle must have the arrow, and
@@ -111,9 +149,7 @@ func move[S ~string](ctx context.Context, u *unit, row interface{ head() *header
 	if err != nil {
 		return "", err
 	}
-	res, err := u.NewUpdate().Model(row).Column(append(columns, "status", "version", "updated_at")...).
-		WherePK().Where("version = ?", was).Where("status = ?", from).Exec(ctx)
-	return event, oneRow(res, err)
+	return event, u.update(ctx, row, was, []string{string(from)}, append(columns, "status", "version", "updated_at")...)
 }
 
 // step is a move in memory, for rows that are locked and written in bulk.
@@ -127,16 +163,6 @@ func step[S ~string](u *unit, row *header, arrows []Arrow[S], status *S, to S) (
 	return event, nil
 }
 
-func oneRow(res sql.Result, err error) error {
-	if err != nil {
-		return err
-	}
-	if n, err := res.RowsAffected(); err != nil || n != 1 {
-		return Fail(CodeStateConflict, "Somebody else changed it at the same moment; read it again and retry.").Because(err)
-	}
-	return nil
-}
-
 // as lets somebody else act until the returned function is called.
 func (u *unit) as(actor Actor) (restore func()) {
 	was := u.actor
@@ -147,10 +173,14 @@ func (u *unit) as(actor Actor) (restore func()) {
 // enqueue asks for work that starts only if the transaction commits.
 func (u *unit) enqueue(job Job) { u.jobs = append(u.jobs, job) }
 
-// flush writes what the unit collected, in a few statements however much it is.
-func (u *unit) flush(ctx context.Context) error {
+// commit writes what the unit collected, in a few statements however much it is,
+// and ends it.
+func (u *unit) commit(ctx context.Context) error {
 	if len(u.events) > 0 {
-		if err := u.keepEvents(ctx); err != nil {
+		u.keepEvents()
+	}
+	if len(u.entries) > 0 || len(u.jobs) > 0 {
+		if err := u.send(ctx); err != nil {
 			return fmt.Errorf("write events: %w", err)
 		}
 	}
@@ -160,9 +190,18 @@ func (u *unit) flush(ctx context.Context) error {
 		}
 	}
 	if len(u.jobs) > 0 {
-		if err := u.svc.queue.Insert(ctx, u.conn, u.jobs); err != nil {
+		if err := u.svc.queue.Insert(ctx, u.Conn, u.jobs); err != nil {
 			return fmt.Errorf("ask for work: %w", err)
 		}
+	}
+	u.later.Queue("commit").Exec(func(done pgconn.CommandTag) error {
+		if done.String() != "COMMIT" { // somebody went on after a statement had failed
+			return pgx.ErrTxCommitRollback
+		}
+		return nil
+	})
+	if err := u.send(ctx); err != nil {
+		return fmt.Errorf("commit: %w", err)
 	}
 	return nil
 }

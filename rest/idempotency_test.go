@@ -25,7 +25,7 @@ func (h *house) second(t *testing.T) http.Handler {
 	files, err := filestore.Open(h.Files)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, files.Close()) })
-	service, err := model.New(model.Config{DB: db.Bun, Queue: modeltest.Queue{}, Files: files, Keys: testKeys(), Development: true})
+	service, err := model.New(model.Config{DB: db, Queue: modeltest.Queue{}, Files: files, Keys: testKeys(), Development: true})
 	require.NoError(t, err)
 	door, err := rest.New(rest.Config{Service: service, Authenticate: h.authenticate, Development: true})
 	require.NoError(t, err)

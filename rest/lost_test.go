@@ -106,7 +106,7 @@ func overLine(t *testing.T) (door http.Handler, l *line, closing func()) {
 	db, err := model.Open(t.Context(), over, 4)
 	require.NoError(t, err)
 	t.Cleanup(db.Close)
-	service, err := model.New(model.Config{DB: db.Bun, Queue: modeltest.Queue{}, Keys: testKeys()})
+	service, err := model.New(model.Config{DB: db, Queue: modeltest.Queue{}, Keys: testKeys()})
 	require.NoError(t, err)
 	probe, err := model.Open(t.Context(), over, 1)
 	require.NoError(t, err)

@@ -63,7 +63,7 @@ func newApp(ctx context.Context, s settings, keys model.Keys, log *slog.Logger) 
 	if err != nil {
 		return a, err
 	}
-	if a.service, err = model.New(model.Config{DB: a.db.Bun, Queue: queue, Files: a.files, Keys: keys, Development: s.Rehearsal}); err != nil {
+	if a.service, err = model.New(model.Config{DB: a.db, Queue: queue, Files: a.files, Keys: keys, Development: s.Rehearsal}); err != nil {
 		return a, err
 	}
 	if err := a.wireWorkers(); err != nil {

@@ -90,7 +90,7 @@ func openDomain(ctx context.Context) (*model.Service, func(), error) {
 	}
 	// Observations hold nothing sealed, so throw-away keys do.
 	keys := model.Keys{Seal: []model.SealKey{{ID: "none", Secret: random(32)}}, Fingerprint: random(32)}
-	service, err := model.New(model.Config{DB: db.Bun, Queue: queue, Keys: keys, Development: s.Rehearsal})
+	service, err := model.New(model.Config{DB: db, Queue: queue, Keys: keys, Development: s.Rehearsal})
 	return service, db.Close, err
 }
 

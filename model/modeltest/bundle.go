@@ -63,7 +63,7 @@ func New(t testing.TB, with ...Option) *Bundle {
 	files, err := filestore.OpenFolder(folder)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, files.Close()) })
-	service, err := model.New(model.Config{DB: db.Bun, Queue: Queue{}, Files: files, Keys: keys(), Development: !o.production})
+	service, err := model.New(model.Config{DB: db, Queue: Queue{}, Files: files, Keys: keys(), Development: !o.production})
 	require.NoError(t, err)
 	b := &Bundle{
 		Service: service, DB: db, URL: url, Files: folder, Rail: &Rail{},

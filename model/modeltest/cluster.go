@@ -110,7 +110,7 @@ func seed(ctx context.Context, url string) error {
 	if _, err := db.Pool.Exec(ctx, jobsTable); err != nil {
 		return err
 	}
-	service, err := model.New(model.Config{DB: db.Bun, Queue: Queue{}, Keys: keys()})
+	service, err := model.New(model.Config{DB: db, Queue: Queue{}, Keys: keys()})
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,74 @@
+package model
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"parapet/model/wire"
+)
+
+// registerTypes teaches a connection how rows are kept in Go: times in UTC, ids as
+// they are, JSON by the decoder of answers and events (the driver's was a quarter
+// of a bind), boxes as text, for only Postgres looks into them.
+func registerTypes(types *pgtype.Map) {
+	id := &pgtype.Type{Name: "uuid", OID: pgtype.UUIDOID, Codec: uuidCodec{}}
+	for _, each := range []*pgtype.Type{
+		{Name: "timestamptz", OID: pgtype.TimestamptzOID, Codec: &pgtype.TimestamptzCodec{ScanLocation: time.UTC}},
+		id,
+		{Name: "_uuid", OID: pgtype.UUIDArrayOID, Codec: &pgtype.ArrayCodec{ElementType: id}},
+		{Name: "json", OID: pgtype.JSONOID, Codec: jsonCodec(types)},
+		{Name: "box", OID: pgtype.BoxOID, Codec: boxCodec{}},
+	} {
+		types.RegisterType(each)
+	}
+}
+
+// jsonCodec is the driver's, with the decoder of answers and events.
+func jsonCodec(types *pgtype.Map) pgtype.Codec {
+	known, _ := types.TypeForOID(pgtype.JSONOID)
+	codec := *known.Codec.(*pgtype.JSONCodec) //nolint:forcetypeassert // the driver's own
+	codec.Unmarshal = wire.Decode
+	return &codec
+}
+
+// uuidCodec copies the sixteen bytes. Without it an id would be written as text
+// and read again, twice a statement.
+type uuidCodec struct{ pgtype.UUIDCodec }
+
+// PlanEncode implements pgtype.Codec.
+func (c uuidCodec) PlanEncode(types *pgtype.Map, oid uint32, format int16, value any) pgtype.EncodePlan {
+	if _, ours := value.(uuid.UUID); ours && format == pgtype.BinaryFormatCode {
+		return uuidPlan{}
+	}
+	return c.UUIDCodec.PlanEncode(types, oid, format, value)
+}
+
+// PlanScan implements pgtype.Codec.
+func (c uuidCodec) PlanScan(types *pgtype.Map, oid uint32, format int16, target any) pgtype.ScanPlan {
+	if _, ours := target.(*uuid.UUID); ours && format == pgtype.BinaryFormatCode {
+		return uuidPlan{}
+	}
+	return c.UUIDCodec.PlanScan(types, oid, format, target)
+}
+
+type uuidPlan struct{}
+
+// Encode implements pgtype.EncodePlan.
+func (uuidPlan) Encode(value any, out []byte) ([]byte, error) {
+	id, _ := value.(uuid.UUID)
+	return append(out, id[:]...), nil
+}
+
+// Scan implements pgtype.ScanPlan.
+func (uuidPlan) Scan(in []byte, target any) (err error) {
+	id, _ := target.(*uuid.UUID)
+	*id, err = uuid.FromBytes(in)
+	return err
+}
+
+type boxCodec struct{ pgtype.BoxCodec }
+
+// PreferredFormat implements pgtype.Codec.
+func (boxCodec) PreferredFormat() int16 { return pgtype.TextFormatCode }
