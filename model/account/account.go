@@ -80,7 +80,7 @@ func (n Number) Validate() []Problem {
 		if n.Type == "" {
 			code = "required"
 		}
-		return []Problem{{"/type", code, "One of iban, us_bank_account, mobile_money."}}
+		return append([]Problem{{"/type", code, "One of iban, us_bank_account, mobile_money."}}, n.given()...)
 	}
 	var problems []Problem
 	for _, kind := range Types() {
@@ -93,6 +93,19 @@ func (n Number) Validate() []Problem {
 	}
 	if d := n.details(); d != nil {
 		problems = append(problems, d.validate()...)
+	}
+	return problems
+}
+
+// given are the problems of whatever numbers are there, for a number whose type
+// does not say which one counts.
+func (n Number) given() []Problem {
+	var problems []Problem
+	for _, kind := range Types() {
+		n.Type = kind
+		if d := n.details(); d != nil {
+			problems = append(problems, d.validate()...)
+		}
 	}
 	return problems
 }

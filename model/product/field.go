@@ -45,13 +45,15 @@ func (e *ContextError) Error() string {
 	return strings.Join(details, " ")
 }
 
+var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
+
 // fieldAt says something of the member at a path below root.
 func fieldAt(root string, path []string, code, format string, args ...any) Field {
 	var pointer strings.Builder
 	pointer.WriteString(root)
 	for _, token := range path {
 		pointer.WriteByte('/')
-		pointer.WriteString(strings.NewReplacer("~", "~0", "/", "~1").Replace(token))
+		pointer.WriteString(pointerEscapes.Replace(token))
 	}
 	subject := strings.Join(path, ".")
 	if subject == "" {

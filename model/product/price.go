@@ -20,22 +20,50 @@ type Quoted struct {
 	History      []pricing.Past
 }
 
-// Price prices a context, a JSON object, as of an instant: cover without a start
-// of its own is priced as if it began then. All offending members come back at
-// once as *ContextError; a premium beyond the product's largest rate on line as
-// *pricing.Uninsurable.
+// Price prices a context: Read, and the Price of what was read.
 func (p *Product) Price(context []byte, asOf time.Time, h *hazard.History) (Quoted, error) {
-	a := p.ask(context, asOf)
-	cover := p.cover(a, h)
-	if len(a.fields) > 0 {
-		return Quoted{}, &ContextError{Fields: a.fields}
+	r, err := p.Read(context, asOf, h)
+	if err != nil {
+		return Quoted{}, err
 	}
+	return r.Price()
+}
+
+// Request is a context that was held against its product.
+type Request struct {
+	// Policyholder is as far as the context names one; members that are wrong are
+	// empty.
+	Policyholder *Policyholder
+
+	product *Product
+	asked   *asked
+	cover   trigger.Cover
+	history *hazard.History
+}
+
+// Read holds a context, a JSON object, against the product's schema and bounds as
+// of an instant: cover without a start of its own begins then. All offending
+// members come back at once as *ContextError; even then what was read can be
+// judged further, but not priced.
+func (p *Product) Read(context []byte, asOf time.Time, h *hazard.History) (*Request, error) {
+	a := p.ask(context, asOf)
+	r := &Request{Policyholder: a.terms.Policyholder, product: p, asked: a, cover: p.cover(a, h), history: h}
+	if len(a.fields) > 0 {
+		return r, &ContextError{Fields: a.fields}
+	}
+	return r, nil
+}
+
+// Price is the price of a context without faults. Errors: a premium beyond the
+// product's largest rate on line as *pricing.Uninsurable.
+func (r *Request) Price() (Quoted, error) {
+	a := r.asked
 	quoted := Quoted{
-		Partner: a.terms.Partner, Policyholder: a.terms.Policyholder,
-		Context: a.full, Ignored: a.ignored, Cover: cover,
+		Partner: a.terms.Partner, Policyholder: r.Policyholder,
+		Context: a.full, Ignored: a.ignored, Cover: r.cover,
 	}
 	var err error
-	quoted.Price, quoted.Basis, quoted.History, err = pricing.Burn(cover, p.parameters(cover.Limit.Currency), h, a.asOf)
+	quoted.Price, quoted.Basis, quoted.History, err = pricing.Burn(r.cover, r.product.parameters(r.cover.Limit.Currency), r.history, a.asOf)
 	if err != nil {
 		return Quoted{}, err
 	}

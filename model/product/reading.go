@@ -2,6 +2,7 @@ package product
 
 import (
 	"bytes"
+	"errors"
 	"maps"
 	"math"
 	"slices"
@@ -12,6 +13,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/shopspring/decimal"
+
+	"parapet/model/money"
 )
 
 // reading is one value on its way through a schema.
@@ -61,7 +64,7 @@ func (r *reading) fill(n *schemaNode, value jsontext.Value, path []string) (full
 	case '[':
 		return r.fillArray(n, value, path)
 	case '0':
-		return value, tame(value), nil
+		return number(n, value)
 	case '"':
 		r.boundDecimal(n, value, path)
 	}
@@ -155,6 +158,25 @@ func (r *reading) boundDecimal(n *schemaNode, value jsontext.Value, path []strin
 	}
 }
 
+// number is a number twice. A whole number is written plainly: 1e7 is 10000000,
+// in an amount as in a count of days. What is none must not become one by
+// rounding.
+func number(n *schemaNode, value jsontext.Value) (full, known jsontext.Value, err error) {
+	if !bytes.Contains(n.Type, []byte(`"integer"`)) {
+		return value, tame(value), nil
+	}
+	x, err := money.Whole(string(value))
+	switch {
+	case err == nil:
+		plain := jsontext.Value(strconv.FormatInt(x, 10))
+		return plain, plain, nil
+	case errors.Is(err, money.ErrNotWhole):
+		return value, jsontext.Value("0.5"), nil
+	default:
+		return value, tame(value), nil
+	}
+}
+
 // tame brings a number literal into the reach of a float64. The schema library
 // compares exact fractions, which a literal such as 1e999999999 cannot become;
 // every number of a schema has bounds, so a tamed one is refused all the same.
@@ -172,25 +194,38 @@ func tame(value jsontext.Value) jsontext.Value {
 }
 
 // faulty tells whether a member, or anything inside it, is wrong.
-func (r *reading) faulty(name string) bool {
-	pointer := r.root + "/" + name
-	return slices.ContainsFunc(r.fields, func(f Field) bool {
-		return f.Pointer == r.root || f.Pointer == pointer || strings.HasPrefix(f.Pointer, pointer+"/")
-	})
+func (r *reading) faulty(pointer string) bool {
+	return r.wrong(pointer) || slices.ContainsFunc(r.fields, func(f Field) bool { return strings.HasPrefix(f.Pointer, pointer+"/") })
+}
+
+// wrong tells whether a member is wrong itself.
+func (r *reading) wrong(pointer string) bool {
+	return slices.ContainsFunc(r.fields, func(f Field) bool { return f.Pointer == r.root || f.Pointer == pointer })
 }
 
 // sound is the known part without its faulty members: what further rules may
-// look at without finding the same fault again.
-func (r *reading) sound() (jsontext.Value, error) {
-	members, err := membersOf(r.known)
+// look at without finding the same fault again. An object keeps those of its
+// members that are right; a list with a fault is left out.
+func (r *reading) sound(value jsontext.Value, at string) (jsontext.Value, error) {
+	members, err := membersOf(value)
 	if err != nil {
 		return nil, err
 	}
 	var out object
 	for _, m := range members {
-		if !r.faulty(m.name) {
+		pointer := at + "/" + pointerEscapes.Replace(m.name)
+		if !r.faulty(pointer) {
 			out.add(m.name, m.value)
+			continue
 		}
+		if m.value.Kind() != '{' || r.wrong(pointer) {
+			continue
+		}
+		inner, err := r.sound(m.value, pointer)
+		if err != nil {
+			return nil, err
+		}
+		out.add(m.name, inner)
 	}
 	return out.value(), nil
 }

@@ -58,7 +58,7 @@ func (p *Product) ask(context []byte, asOf time.Time) *asked {
 	if a.known == nil {
 		return a
 	}
-	sound, err := a.sound()
+	sound, err := a.sound(a.known, a.root)
 	if err == nil {
 		err = json.Unmarshal(sound, &a.terms)
 	}
@@ -199,7 +199,7 @@ func (a *asked) payout(c *trigger.Cover) {
 	if t.Exhaust != nil {
 		c.Payout.Exhaust, member = t.Exhaust, "exhaust"
 	}
-	if a.faulty("steps") || a.faulty("attach") || a.faulty("exhaust") {
+	if a.faulty(a.root+"/steps") || a.faulty(a.root+"/attach") || a.faulty(a.root+"/exhaust") {
 		return
 	}
 	if err := c.Payout.Validate(c.Trigger.Direction); err != nil {
