@@ -56,12 +56,17 @@ func (in *AttachmentRequest) digest() string {
 // record is, so no record ever lacks its file; a file without a record is
 // removed. Errors: not_found, validation_failed, state_conflict.
 func (s *Service) AddAttachment(ctx context.Context, actor Actor, claim string, in AttachmentRequest) (*wire.Attachment, error) {
+	if err := s.authorize(ctx, actor, ScopeClaimsWrite); err != nil {
+		return nil, err
+	}
+	c := checking(ctx)
+	in.check(c)
+	if err := c.refusal(); err != nil {
+		return nil, err
+	}
 	on, err := s.claimOf(ctx, actor, ScopeClaimsWrite, claim)
 	if err != nil {
 		return nil, err
-	}
-	if fields := in.check(); len(fields) > 0 {
-		return nil, Invalid(fields...)
 	}
 	key := on.Partner + "/" + newID().String()
 	if err := s.files.Put(ctx, key, bytes.NewReader(in.Content)); err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"parapet/model/hazard"
+	"parapet/model/money"
 	"parapet/model/trigger"
 	"parapet/model/wire"
 )
@@ -44,8 +45,8 @@ func (s *Service) OpenClaim(ctx context.Context, actor Actor, in ClaimRequest) (
 	if err := s.authorize(ctx, actor, ScopeClaimsWrite); err != nil {
 		return nil, false, err
 	}
-	if fields := in.check(); len(fields) > 0 {
-		return nil, false, Invalid(fields...)
+	if err := s.checkClaim(ctx, &in); err != nil {
+		return nil, false, err
 	}
 	policy, err := nounPolicy.parse(in.PolicyID)
 	if err != nil {
@@ -76,26 +77,36 @@ func (s *Service) OpenClaim(ctx context.Context, actor Actor, in ClaimRequest) (
 		}
 		return u.answered(map[bool]int{true: statusCreated, false: statusOK}[created], claim.ID, claim)
 	})
-	return claim, created, err
+	return claim, created, s.naming(ctx, actor, err, nounClaim, (*claimRow)(nil), in.PartnerReference)
 }
 
 func (in *ClaimRequest) triggered() bool { return in.ObservationID != nil || in.SourceEvent != nil }
 
-func (in *ClaimRequest) check() []FieldError {
-	c := fieldCheck{checkReferences(in.PartnerReference, in.Metadata)}
+// checkClaim judges what needs no policy.
+func (s *Service) checkClaim(ctx context.Context, in *ClaimRequest) error {
+	c := checking(ctx)
+	c.references(in.PartnerReference, in.Metadata)
 	c.that(in.ObservationID == nil || in.SourceEvent == nil, "/source_event", "not_allowed", "Name an observation or a source event, not both.")
 	switch in.Origin {
 	case "", OriginTrigger, OriginApproval:
 	default:
 		c.that(false, "/origin", "enum", "Use trigger or approval, or leave it out.")
 	}
-	c.that(in.Origin != OriginTrigger || in.triggered(), "/source_event", "required", "A claim of origin trigger names an observation_id or a source_event.")
+	c.that(in.Origin != OriginTrigger || in.triggered() || !c.readable("/observation_id"), "/source_event", "required", "A claim of origin trigger names an observation_id or a source_event.")
 	c.that(in.Origin != OriginApproval || !in.triggered(), "/origin", "value", "A claim that names what happened has the origin trigger.")
 	c.that(in.SourceEvent == nil || sourceName.MatchString(in.SourceEvent.Source), "/source_event/source", "pattern", "Use the source's name, such as usgs.")
 	c.that(in.SourceEvent == nil || named(in.SourceEvent.ID), "/source_event/id", "length", "Use the source's id of the event, 1 to 128 characters.")
 	c.that(in.Description == nil || utf8.RuneCountInString(*in.Description) <= maxDescription, "/description", "length", fmt.Sprintf("Use at most %d characters.", maxDescription))
 	c.that(in.RequestedAmount == nil || in.RequestedAmount.Amount > 0, "/requested_amount/amount", "minimum", "Ask for at least 1 minor unit.")
-	return c.fields
+	c.that(in.RequestedAmount == nil || money.Known(in.RequestedAmount.Currency), "/requested_amount/currency", "value", "Use an ISO 4217 code in capitals, such as USD.")
+	if in.OccurredAt != nil {
+		now, err := s.now(ctx)
+		if err != nil {
+			return explain(fmt.Errorf("read clock: %w", err))
+		}
+		c.that(!in.OccurredAt.After(now), "/occurred_at", "future", "It lies in the future; only what has happened can be claimed.")
+	}
+	return c.refusal()
 }
 
 // openApproval opens a claim that an operator decides.
@@ -137,8 +148,6 @@ func (u *unit) claimable(p *policyRow, occurred *time.Time) error {
 		return refuse("its reporting window is over")
 	case u.now.Before(p.EffectiveAt):
 		return refuse("its cover begins at " + p.EffectiveAt.Format(time.RFC3339))
-	case occurred != nil && occurred.After(u.now):
-		return Invalid(wrong("/occurred_at", "future", "It lies in the future; only what has happened can be claimed."))
 	case occurred != nil && !p.covered().Contains(*occurred):
 		return refuse("occurred_at lies outside its period of cover")
 	case occurred == nil && !p.covered().Contains(u.now):

@@ -1,9 +1,11 @@
 package model
 
 import (
+	"context"
 	"errors"
 	"strings"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
@@ -23,9 +25,25 @@ var constraints = map[string]func() *Error{
 }
 
 func referenceTaken(kind noun) *Error {
-	e := Fail(CodeReferenceTaken, "Another %s of yours already has this partner_reference; use a new one.", kind.words())
+	e := Fail(CodeReferenceTaken, "Another %s of yours already has this partner_reference, see resource_id; use a new one.", kind.words())
 	e.Fields = []FieldError{{Pointer: "/partner_reference", Code: "taken", Detail: "Use a reference that no other " + kind.words() + " has."}}
 	return e
+}
+
+// naming adds to reference_taken which of the caller's own records, rows of row's
+// table, has the reference. It looks outside of the transaction, which the
+// constraint has ended.
+func (s *Service) naming(ctx context.Context, actor Actor, err error, kind noun, row any, reference *string) error {
+	var taken *Error
+	if reference == nil || !errors.As(err, &taken) || taken.Code != CodeReferenceTaken {
+		return err
+	}
+	var id uuid.UUID
+	q := s.db.NewSelect().Model(row).Column("id").Where("partner = ?", actor.Partner).Where("partner_reference = ?", *reference)
+	if q.Scan(ctx, &id) == nil { // without it the refusal is as true
+		taken.ResourceID = kind.id(id)
+	}
+	return err
 }
 
 // explain gives a database error the meaning it has for the caller, and leaves

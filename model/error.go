@@ -1,8 +1,12 @@
 package model
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"parapet/model/wire"
@@ -56,7 +60,7 @@ type FieldError = wire.FieldError
 
 // wrong is one member that is wrong: where, in which way, and what would be right.
 func wrong(pointer, code, detail string) FieldError {
-	return FieldError{Pointer: pointer, Code: code, Detail: detail}
+	return FieldError{Pointer: Bounded(pointer), Code: code, Detail: detail}
 }
 
 // Error is the only error a door shows. Detail is the partner's sentence; the
@@ -90,13 +94,50 @@ func Fail(code Code, format string, args ...any) *Error {
 // Because adds the cause for the log.
 func (e *Error) Because(cause error) *Error { e.cause = cause; return e }
 
+// MaxFields is how many wrong members an answer names.
+const MaxFields = 100
+
+// Refuse makes an error about members: in order of their pointers, each fault
+// once, the first MaxFields of them. one is the sentence for a single member;
+// many takes how many there are.
+func Refuse(code Code, one, many string, fields ...FieldError) *Error {
+	fields = inOrder(fields)
+	switch {
+	case len(fields) > MaxFields:
+		e := Fail(code, many+"; errors names %d of them.", fmt.Sprintf("more than %d", MaxFields), MaxFields)
+		e.Fields = fields[:MaxFields]
+		return e
+	case len(fields) > 1:
+		one = fmt.Sprintf(many, strconv.Itoa(len(fields))) + "; see errors"
+	}
+	return &Error{Code: code, Detail: one + ".", Fields: fields}
+}
+
+func inOrder(fields []FieldError) []FieldError {
+	fields = slices.Clone(fields)
+	slices.SortFunc(fields, func(a, b FieldError) int {
+		return cmp.Or(comparePointers(a.Pointer, b.Pointer), cmp.Compare(a.Code, b.Code), cmp.Compare(a.Detail, b.Detail))
+	})
+	return slices.Compact(fields)
+}
+
 // Invalid is validation_failed with every wrong member.
 func Invalid(fields ...FieldError) *Error {
-	detail := "The request has a member that is not right; see errors."
-	if len(fields) > 1 {
-		detail = fmt.Sprintf("The request has %d members that are not right; see errors.", len(fields))
+	return Refuse(CodeValidationFailed, "The request has a member that is not right; see errors", "The request has %s members that are not right", fields...)
+}
+
+// BadParameter is parameter_invalid with every wrong parameter of a list; the
+// pointers lead into the parameters as one object.
+func BadParameter(fields ...FieldError) *Error {
+	one := "A parameter is not right; see errors"
+	if len(fields) == 1 && fields[0].Pointer != "" {
+		one = "The parameter " + strings.TrimPrefix(fields[0].Pointer, "/") + " is not right: " + strings.TrimSuffix(fields[0].Detail, ".")
 	}
-	return &Error{Code: CodeValidationFailed, Detail: detail, Fields: fields}
+	return Refuse(CodeParameterInvalid, one, "%s parameters are not right", fields...)
+}
+
+func badParameter(name, detail string) *Error {
+	return BadParameter(wrong(pointer(name), "value", detail))
 }
 
 // CodeOf is the code of an error; anything that is not ours is internal.

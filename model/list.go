@@ -88,12 +88,6 @@ func (f Filter) narrow(q *bun.SelectQuery, statuses []string) (*bun.SelectQuery,
 	return q, nil
 }
 
-func badParameter(name, detail string) *Error {
-	e := Fail(CodeParameterInvalid, "The parameter %s is not right: %s", name, detail)
-	e.Fields = []FieldError{wrong(name, "value", detail)}
-	return e
-}
-
 // list reads one page of a noun for an actor, narrowed.
 func (s *Service) list(ctx context.Context, actor Actor, scope Scope, q *bun.SelectQuery, f Filter, statuses []string, in PageRequest, name string) (page, error) {
 	if err := s.authorize(ctx, actor, scope); err != nil {

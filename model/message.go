@@ -31,8 +31,10 @@ func (s *Service) AddMessage(ctx context.Context, actor Actor, claim, body strin
 	if err := s.authorize(ctx, actor, ScopeClaimsWrite); err != nil {
 		return nil, err
 	}
-	if strings.TrimSpace(body) == "" || utf8.RuneCountInString(body) > maxMessage {
-		return nil, Invalid(wrong("/body", "length", fmt.Sprintf("Write 1 to %d characters, not white space alone.", maxMessage)))
+	c := checking(ctx)
+	c.that(strings.TrimSpace(body) != "" && utf8.RuneCountInString(body) <= maxMessage, "/body", "length", fmt.Sprintf("Write 1 to %d characters, not white space alone.", maxMessage))
+	if err := c.refusal(); err != nil {
+		return nil, err
 	}
 	id, err := nounClaim.parse(claim)
 	if err != nil {

@@ -67,13 +67,14 @@ func (s *Service) RecordObservations(ctx context.Context, actor Actor, in []wire
 	if err != nil {
 		return nil, err
 	}
-	if len(in) == 0 || len(in) > MaxObservations {
-		return nil, Invalid(wrong("/observations", "length", fmt.Sprintf("Send 1 to %d observations.", MaxObservations)))
+	ctx, faults, err := unread(ctx, in)
+	if err != nil {
+		return nil, err
 	}
 	var results []wire.ObservationResult
 	err = s.change(ctx, actor, func(ctx context.Context, u *unit) error {
 		r := recording{unit: u, scope: scope, results: make([]wire.ObservationResult, len(in))}
-		if err := r.keep(ctx, in); err != nil {
+		if err := r.keep(ctx, in, faults); err != nil {
 			return err
 		}
 		results = r.results
@@ -81,6 +82,15 @@ func (s *Service) RecordObservations(ctx context.Context, actor Actor, in []wire
 		return u.answered(statusOK, "", list)
 	})
 	return results, err
+}
+
+// unread are the faults of each observation of a batch. They refuse nothing else,
+// so that they leave the context; the rest of the request must be right.
+func unread(ctx context.Context, in []wire.ObservationInput) (context.Context, [][]FieldError, error) {
+	c := checking(ctx)
+	c.that(len(in) > 0 && len(in) <= MaxObservations, "/observations", "length", fmt.Sprintf("Send 1 to %d observations.", MaxObservations))
+	faults := c.elements("/observations", len(in))
+	return WithFaults(ctx), faults, c.refusal()
 }
 
 // RecordObservation keeps a single observation and returns its record; created
@@ -94,9 +104,16 @@ func (s *Service) RecordObservation(ctx context.Context, actor Actor, in wire.Ob
 	if refusal := actor.reports(in.Source); refusal != nil {
 		return nil, false, refusal
 	}
+	if faults := faultsIn(ctx); len(faults) > 0 {
+		now, err := s.now(ctx)
+		if err != nil {
+			return nil, false, explain(fmt.Errorf("read clock: %w", err))
+		}
+		return nil, false, Invalid(checkObservation(actor, &in, now, faults)...)
+	}
 	err = s.change(ctx, actor, func(ctx context.Context, u *unit) error {
 		r := recording{unit: u, scope: scope, results: make([]wire.ObservationResult, 1)}
-		if err := r.keep(ctx, []wire.ObservationInput{in}); err != nil {
+		if err := r.keep(ctx, []wire.ObservationInput{in}, make([][]FieldError, 1)); err != nil {
 			return err
 		}
 		result := r.results[0]

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -54,9 +55,9 @@ var (
 )
 
 // checkObservation returns everything that is wrong with an observation, with
-// pointers into it.
-func checkObservation(actor Actor, in *wire.ObservationInput, now time.Time) []FieldError {
-	c := fieldCheck{}
+// pointers into it; unread are the members that its door could not read.
+func checkObservation(actor Actor, in *wire.ObservationInput, now time.Time, unread []FieldError) []FieldError {
+	c := fieldCheck{unread: unread}
 	c.that(sourceName.MatchString(in.Source), "/source", "pattern", "Use the source's name: lower-case letters, digits, dot, hyphen and underscore.")
 	if refusal := actor.reports(in.Source); refusal != nil {
 		c.that(false, "/source", "forbidden", refusal.Detail)
@@ -68,10 +69,14 @@ func checkObservation(actor Actor, in *wire.ObservationInput, now time.Time) []F
 	// No second of grace: cover bought between the report and the event would pay.
 	c.that(!in.OccurredAt.After(now), "/occurred_at", "future", "It lies in the future; only what has happened can be observed.")
 	c.that(in.Revision == nil || *in.Revision >= 0, "/revision", "minimum", "Use a whole number from 0.")
-	c.that(len(in.Aliases) <= 20 && !slices.ContainsFunc(in.Aliases, func(a string) bool { return !named(a) }), "/aliases", "length", "Use at most 20 ids of 1 to 128 characters.")
+	c.that(len(in.Aliases) <= maxAliases, "/aliases", "length", fmt.Sprintf("Use at most %d ids.", maxAliases))
+	for i, alias := range in.Aliases[:min(len(in.Aliases), maxAliases)] {
+		c.that(named(alias), pointer("aliases", strconv.Itoa(i)), "length", "Use an id of 1 to 128 characters.")
+	}
 	c.place(in)
 	c.measures(in)
-	return c.fields
+	all := inOrder(c.all())
+	return all[:min(len(all), MaxFields)]
 }
 
 // reports refuses a data source's token that speaks for another source; nil means
@@ -91,27 +96,24 @@ func (a Actor) reports(source string) *Error {
 
 func named(id string) bool { return id != "" && utf8.RuneCountInString(id) <= 128 }
 
-type fieldCheck struct{ fields []FieldError }
-
-func (c *fieldCheck) that(ok bool, pointer, code, detail string) {
-	if !ok {
-		c.fields = append(c.fields, wrong(pointer, code, detail))
-	}
-}
+// maxAliases is how many names an event may have besides its own.
+const maxAliases = 20
 
 func (c *fieldCheck) place(in *wire.ObservationInput) {
+	if in.Location != nil {
+		c.that(in.Location.Latitude >= -90 && in.Location.Latitude <= 90, "/location/latitude", "value", "Use degrees from -90 to 90.")
+		c.that(in.Location.Longitude >= -180 && in.Location.Longitude <= 180, "/location/longitude", "value", "Use degrees from -180 to 180.")
+	}
+	if quantities[in.Kind] == nil {
+		return // which of both it needs, its kind says
+	}
 	if in.Kind == hazard.StationDay {
 		c.that(named(in.Station), "/station", "required", "Name the station, 1 to 128 characters.")
 		c.that(in.Location == nil, "/location", "not_allowed", "A station's day has a station, not a location.")
 		return
 	}
 	c.that(in.Station == "", "/station", "not_allowed", "Only a station_day has a station.")
-	if in.Location == nil {
-		c.that(false, "/location", "required", "Say where: latitude and longitude in degrees (WGS84).")
-		return
-	}
-	c.that(in.Location.Latitude >= -90 && in.Location.Latitude <= 90, "/location/latitude", "value", "Use degrees from -90 to 90.")
-	c.that(in.Location.Longitude >= -180 && in.Location.Longitude <= 180, "/location/longitude", "value", "Use degrees from -180 to 180.")
+	c.that(in.Location != nil, "/location", "required", "Say where: latitude and longitude in degrees (WGS84).")
 }
 
 func (c *fieldCheck) measures(in *wire.ObservationInput) {

@@ -37,7 +37,7 @@ func TestAWrongObservationIsRejectedAloneWithEveryReason(t *testing.T) {
 		"beyond the pole":   {func(in *wire.ObservationInput) { in.Location = &hazard.Point{Latitude: 91, Longitude: -181} }, []string{"/location/latitude", "/location/longitude"}},
 		"a quake's station": {func(in *wire.ObservationInput) { in.Station = "Seattle" }, []string{"/station"}},
 		"no names":          {func(in *wire.ObservationInput) { in.Source, in.SourceEventID = "USGS!", "" }, []string{"/source", "/source_event_id"}},
-		"long alias":        {func(in *wire.ObservationInput) { in.Aliases = []string{strings.Repeat("x", 129)} }, []string{"/aliases"}},
+		"long alias":        {func(in *wire.ObservationInput) { in.Aliases = []string{"x", strings.Repeat("x", 129)} }, []string{"/aliases/1"}},
 		"kind and stage":    {func(in *wire.ObservationInput) { in.Kind, in.Stage = "flood", "rumour" }, []string{"/kind", "/stage"}},
 	} {
 		t.Run(name, func(t *testing.T) {

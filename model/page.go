@@ -37,9 +37,7 @@ func (s *Service) page(actor Actor, in PageRequest, filter string) (page, error)
 		p.limit = DefaultPageSize
 	}
 	if p.limit < 1 || p.limit > MaxPageSize {
-		e := Fail(CodeParameterInvalid, "limit must be from 1 to %d.", MaxPageSize)
-		e.Fields = []FieldError{wrong("limit", "value", fmt.Sprintf("Use a whole number from 1 to %d.", MaxPageSize))}
-		return p, e
+		return p, badParameter("limit", fmt.Sprintf("Use a whole number from 1 to %d.", MaxPageSize))
 	}
 	if in.Cursor == "" {
 		return p, nil
@@ -51,9 +49,15 @@ func (s *Service) page(actor Actor, in PageRequest, filter string) (page, error)
 		p.after = string(after)
 	}
 	if err != nil {
-		return p, Fail(CodeCursorInvalid, "This cursor is not one of this list; take next_cursor from the page before, or leave it out.").Because(err)
+		return p, BadCursor().Because(err)
 	}
 	return p, nil
+}
+
+// BadCursor is cursor_invalid.
+func BadCursor() *Error {
+	return Refuse(CodeCursorInvalid, "This cursor is not one of this list; take next_cursor from the page before, or leave it out", "%s cursors",
+		wrong("/cursor", "value", "Use next_cursor of a page of this list, read with the same filter."))
 }
 
 // fetch is how many rows to read: one more than the page, to see whether there

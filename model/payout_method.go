@@ -49,9 +49,9 @@ type PayoutMethodRequest struct {
 	Metadata         map[string]string
 }
 
-func (in *PayoutMethodRequest) check() []FieldError {
-	c := fieldCheck{checkReferences(in.PartnerReference, in.Metadata)}
-	c.that((in.ClaimID == nil) != (in.PolicyID == nil), "/claim_id", "one_of", "Name exactly one of claim_id and policy_id.")
+func (in *PayoutMethodRequest) check(c *fieldCheck) {
+	c.references(in.PartnerReference, in.Metadata)
+	c.that((in.ClaimID == nil) != (in.PolicyID == nil) || !c.readable("/policy_id"), "/claim_id", "one_of", "Name exactly one of claim_id and policy_id.")
 	c.that(money.Known(in.Currency), "/currency", "value", "Use an ISO 4217 code in capitals, such as USD.")
 	for _, problem := range in.Number.Validate() {
 		c.that(false, problem.Pointer, problem.Code, problem.Detail)
@@ -59,7 +59,6 @@ func (in *PayoutMethodRequest) check() []FieldError {
 	for _, problem := range in.Beneficiary.Validate() {
 		c.that(false, "/beneficiary"+problem.Pointer, problem.Code, problem.Detail)
 	}
-	return c.fields
 }
 
 // RecordPayoutMethod keeps an account and asks the rail about it. An earlier
@@ -69,8 +68,10 @@ func (s *Service) RecordPayoutMethod(ctx context.Context, actor Actor, in Payout
 	if err := s.authorize(ctx, actor, ScopePayoutMethodsWrite); err != nil {
 		return nil, err
 	}
-	if fields := in.check(); len(fields) > 0 {
-		return nil, Invalid(fields...)
+	c := checking(ctx)
+	in.check(c)
+	if err := c.refusal(); err != nil {
+		return nil, err
 	}
 	var method *wire.PayoutMethod
 	err := s.change(ctx, actor, func(ctx context.Context, u *unit) error {
@@ -96,7 +97,7 @@ func (s *Service) RecordPayoutMethod(ctx context.Context, actor Actor, in Payout
 		u.enqueue(VerifyPayoutMethod{Partner: row.Partner, ID: method.ID})
 		return u.answered(statusCreated, method.ID, method)
 	})
-	return method, err
+	return method, s.naming(ctx, actor, err, nounPayoutMethod, (*payoutMethodRow)(nil), in.PartnerReference)
 }
 
 // payee locks the policy and, where one is named, the claim.

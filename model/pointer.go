@@ -1,6 +1,10 @@
 package model
 
-import "strings"
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
 
 var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
 
@@ -13,3 +17,41 @@ func pointer(path ...string) string {
 	}
 	return b.String()
 }
+
+// leadsInto tells whether a pointer leads to a place or into it.
+func leadsInto(pointer, place string) bool {
+	rest, ok := strings.CutPrefix(pointer, place)
+	return ok && (rest == "" || rest[0] == '/')
+}
+
+// maxPointer bounds what an answer repeats of the caller's own names, in bytes.
+const maxPointer = 256
+
+// Bounded is a pointer that an answer can carry: in place of a very long one,
+// that of the innermost member around it with a name of ordinary length.
+func Bounded(pointer string) string {
+	if len(pointer) <= maxPointer {
+		return pointer
+	}
+	return pointer[:strings.LastIndexByte(pointer[:maxPointer+1], '/')]
+}
+
+// comparePointers orders pointers as people read: name by name, and elements of
+// a list by their numbers.
+func comparePointers(a, b string) int {
+	return slices.CompareFunc(strings.Split(a, "/"), strings.Split(b, "/"), func(a, b string) int {
+		na, nb := numeric(a), numeric(b)
+		switch {
+		case na && nb:
+			return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
+		case na:
+			return -1
+		case nb:
+			return 1
+		default:
+			return cmp.Compare(a, b)
+		}
+	})
+}
+
+func numeric(token string) bool { return token != "" && strings.Trim(token, "0123456789") == "" }

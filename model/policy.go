@@ -62,9 +62,11 @@ func (s *Service) BindPolicy(ctx context.Context, actor Actor, in BindRequest) (
 	if err := s.authorize(ctx, actor, ScopePoliciesWrite); err != nil {
 		return nil, err
 	}
-	fields := append(checkReferences(in.PartnerReference, in.Metadata), checkPerson(in.Policyholder, "/policyholder")...)
-	if len(fields) > 0 {
-		return nil, Invalid(fields...)
+	c := checking(ctx)
+	c.references(in.PartnerReference, in.Metadata)
+	c.person(in.Policyholder, "/policyholder")
+	if err := c.refusal(); err != nil {
+		return nil, err
 	}
 	id, err := nounQuote.parse(in.QuoteID)
 	if err != nil {
@@ -85,7 +87,7 @@ func (s *Service) BindPolicy(ctx context.Context, actor Actor, in BindRequest) (
 		}
 		return u.answered(statusCreated, policy.ID, policy)
 	})
-	return policy, err
+	return policy, s.naming(ctx, actor, err, nounPolicy, (*policyRow)(nil), in.PartnerReference)
 }
 
 func (u *unit) bindable(quote *quoteRow) error {
@@ -263,13 +265,12 @@ func (r *quoteRow) holder() *wire.Person {
 	return named.Policyholder
 }
 
-// checkPerson is the one rule of who a policyholder may be, at the quote and at
-// the bind.
-func checkPerson(p *wire.Person, at string) []FieldError {
+// person is the one rule of who a policyholder may be, at the quote and at the
+// bind.
+func (c *fieldCheck) person(p *wire.Person, at string) {
 	if p == nil {
-		return nil
+		return
 	}
-	c := fieldCheck{}
 	c.that(p.Name != nil, at+"/name", "required", "Name the policyholder.")
 	c.that(p.Name == nil || *p.Name != "" && utf8.RuneCountInString(*p.Name) <= 200, at+"/name", "length", "Use 1 to 200 characters.")
 	if p.Email != nil {
@@ -277,5 +278,4 @@ func checkPerson(p *wire.Person, at string) []FieldError {
 		c.that(err == nil && address.Address == *p.Email && len(*p.Email) <= 254, at+"/email", "format", "Use an address such as owner@example.com.")
 	}
 	c.that(p.Country == nil || account.IsCountry(*p.Country), at+"/country", "value", "Use an ISO 3166-1 alpha-2 code in capitals, such as TW.")
-	return c.fields
 }

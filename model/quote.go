@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
+	"parapet/model/hazard"
 	"parapet/model/pricing"
 	"parapet/model/product"
 	"parapet/model/trigger"
@@ -55,14 +56,8 @@ func (s *Service) CreateQuote(ctx context.Context, actor Actor, in QuoteRequest)
 	if err := s.authorize(ctx, actor, ScopeQuotesWrite); err != nil {
 		return nil, err
 	}
-	if fields := checkReferences(in.PartnerReference, in.Metadata); len(fields) > 0 {
-		return nil, Invalid(fields...)
-	}
-	p, err := s.latestProduct(ctx, in.Product)
+	p, err := s.requested(ctx, actor, in)
 	if err != nil {
-		return nil, err
-	}
-	if err := ownContext(actor, in.Context); err != nil {
 		return nil, err
 	}
 	var quote *wire.Quote
@@ -79,16 +74,63 @@ func (s *Service) CreateQuote(ctx context.Context, actor Actor, in QuoteRequest)
 		}
 		return u.answered(statusCreated, quote.ID, quote)
 	})
-	return quote, err
+	return quote, s.naming(ctx, actor, err, nounQuote, (*quoteRow)(nil), in.PartnerReference)
+}
+
+// requested finds the product and judges what is beside the context. Where that
+// is wrong, the context is judged with it, as far as it and its product are known.
+// A product that is unknown has a code of its own when nothing else is wrong.
+func (s *Service) requested(ctx context.Context, actor Actor, in QuoteRequest) (*product.Product, error) {
+	c := checking(ctx)
+	if c.readable("/context") {
+		if err := ownContext(actor, in.Context); err != nil {
+			return nil, err
+		}
+	}
+	c.references(in.PartnerReference, in.Metadata)
+	if !c.readable("/product") {
+		return nil, c.refusal()
+	}
+	p, err := s.latestProduct(ctx, in.Product)
+	switch unknown := (*Error)(nil); {
+	case errors.As(err, &unknown) && unknown.Code == CodeProductUnknown && len(c.all()) > 0:
+		c.fields = append(c.fields, unknown.Fields...)
+		return nil, c.refusal()
+	case err != nil:
+		return nil, err
+	}
+	if len(c.all()) > 0 && c.readable("/context") {
+		now, err := s.now(ctx)
+		if err != nil {
+			return nil, explain(fmt.Errorf("read clock: %w", err))
+		}
+		c.context(p, in.Context, now, s.history)
+	}
+	return p, c.refusal()
+}
+
+// context judges the context by its product, and the policyholder in it by the
+// rule of policies.
+func (c *fieldCheck) context(p *product.Product, given jsontext.Value, now time.Time, h *hazard.History) *product.Request {
+	asked, err := p.Read(given, now, h)
+	if faulty := (*product.ContextError)(nil); errors.As(err, &faulty) {
+		for _, f := range faulty.Fields {
+			c.unread = append(c.unread, wrong(f.Pointer, f.Code, f.Detail))
+		}
+	}
+	c.person(holderOf(asked.Policyholder), "/context/policyholder")
+	return asked
 }
 
 func (u *unit) price(p *product.Product, in QuoteRequest) (*quoteRow, error) {
-	priced, err := p.Price(in.Context, u.now, u.svc.history)
+	c := new(fieldCheck)
+	asked := c.context(p, in.Context, u.now, u.svc.history)
+	if err := c.refusal(); err != nil {
+		return nil, err
+	}
+	priced, err := asked.Price()
 	if err != nil {
 		return nil, explainPrice(err)
-	}
-	if fields := checkPerson(holderOf(priced.Policyholder), "/context/policyholder"); len(fields) > 0 {
-		return nil, Invalid(fields...)
 	}
 	expires, err := trigger.AddDuration(u.now, p.Document().Times.QuoteValidity)
 	if err != nil {
@@ -159,14 +201,6 @@ func ownContext(actor Actor, context jsontext.Value) error {
 }
 
 func explainPrice(err error) error {
-	var wrong *product.ContextError
-	if errors.As(err, &wrong) {
-		fields := make([]FieldError, len(wrong.Fields))
-		for i, f := range wrong.Fields {
-			fields[i] = FieldError{Pointer: f.Pointer, Code: f.Code, Detail: f.Detail}
-		}
-		return Invalid(fields...)
-	}
 	var dear *pricing.Uninsurable
 	if errors.As(err, &dear) {
 		e := Fail(CodeRiskUninsurable, "The premium would be %s of the limit, more than the %s this product insures; choose another place, a smaller radius or higher thresholds.", dear.RateOnLine, dear.Maximum)

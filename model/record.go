@@ -3,8 +3,8 @@ package model
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
+	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"parapet/model/wire"
@@ -60,22 +60,19 @@ const (
 	maxMetadataValue = 500
 )
 
-func checkReferences(reference *string, metadata map[string]string) []FieldError {
-	var fields []FieldError
-	if reference != nil && (*reference == "" || utf8.RuneCountInString(*reference) > maxReference) {
-		fields = append(fields, wrong("/partner_reference", "length", fmt.Sprintf("Use 1 to %d characters.", maxReference)))
+// references is the one rule of what a partner may hang on a record. A control
+// character in a reference is a slip that nobody sees in a list.
+func (c *fieldCheck) references(reference *string, metadata map[string]string) {
+	c.that(reference == nil || meaningful(*reference, maxReference), "/partner_reference", "value",
+		fmt.Sprintf("Use 1 to %d characters, none of them a control character and not blanks alone.", maxReference))
+	c.that(len(metadata) <= maxMetadata, "/metadata", "length", fmt.Sprintf("Use at most %d keys.", maxMetadata))
+	for key, value := range metadata {
+		c.that(key != "" && utf8.RuneCountInString(key) <= maxMetadataKey, pointer("metadata", key), "length", fmt.Sprintf("A key has 1 to %d characters.", maxMetadataKey))
+		c.that(utf8.RuneCountInString(value) <= maxMetadataValue, pointer("metadata", key), "length", fmt.Sprintf("A value has at most %d characters.", maxMetadataValue))
 	}
-	if len(metadata) > maxMetadata {
-		fields = append(fields, wrong("/metadata", "length", fmt.Sprintf("Use at most %d keys.", maxMetadata)))
-	}
-	for _, key := range slices.Sorted(maps.Keys(metadata)) {
-		value := metadata[key]
-		if key == "" || utf8.RuneCountInString(key) > maxMetadataKey {
-			fields = append(fields, wrong("/metadata", "length", fmt.Sprintf("Keys have 1 to %d characters.", maxMetadataKey)))
-		}
-		if utf8.RuneCountInString(value) > maxMetadataValue {
-			fields = append(fields, wrong(pointer("metadata", key), "length", fmt.Sprintf("Values have at most %d characters.", maxMetadataValue)))
-		}
-	}
-	return fields
+}
+
+// meaningful tells whether a text says something, in so many characters at most.
+func meaningful(text string, most int) bool {
+	return strings.TrimSpace(text) != "" && utf8.RuneCountInString(text) <= most && !strings.ContainsFunc(text, unicode.IsControl)
 }

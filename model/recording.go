@@ -23,13 +23,13 @@ type recording struct {
 	revised []revisionRow
 }
 
-// keep judges each observation, writes what is new, leads it to its occurrence
-// and asks for the matching.
-func (r *recording) keep(ctx context.Context, in []wire.ObservationInput) error {
+// keep judges each observation, with what was not read of it, writes what is new,
+// leads it to its occurrence and asks for the matching.
+func (r *recording) keep(ctx context.Context, in []wire.ObservationInput, unread [][]FieldError) error {
 	rows := make([]*observationRow, len(in))
 	for i := range in {
 		r.results[i] = wire.ObservationResult{Index: i, Result: ResultRejected}
-		if r.results[i].Errors = checkObservation(r.actor, &in[i], r.now); len(r.results[i].Errors) > 0 {
+		if r.results[i].Errors = checkObservation(r.actor, &in[i], r.now, unread[i]); len(r.results[i].Errors) > 0 {
 			continue
 		}
 		row, err := r.newObservation(r.scope, in[i])

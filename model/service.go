@@ -63,6 +63,9 @@ func New(c Config) (*Service, error) {
 // commit, so it is told if and only if it happened. A deadlock, which Postgres
 // resolves by ending one side, retries the whole unit twice.
 func (s *Service) change(ctx context.Context, actor Actor, do func(context.Context, *unit) error) error {
+	if faults := faultsIn(ctx); len(faults) > 0 {
+		return Invalid(faults...) // an operation that did not look must not act on what was not read
+	}
 	for attempt := 0; ; attempt++ {
 		err := s.attempt(ctx, actor, do)
 		if attempt == 2 || !retryable(err) {
