@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"net/http"
 	"os"
 	"reflect"
 
@@ -13,58 +12,75 @@ import (
 	"parapet/model"
 )
 
-// decode reads the request's body into In, and its Idempotency-Key. Errors:
-// media_type_unsupported, body_too_large, malformed_json, duplicate_field,
-// unknown_field, validation_failed, idempotency_key_invalid.
-func decode[In any](c *call) (in In, err error) {
+// decode reads the request's body into In, and its Idempotency-Key. Members that
+// cannot be read are left to the operation, which names them with its own.
+// Errors: media_type_unsupported, body_too_large, malformed_json,
+// duplicate_field, unknown_field, idempotency_key_invalid.
+func decode[In any](c *call) (in In, faults []model.FieldError, err error) {
 	if err := writtenAsJSON(c.request.Header); err != nil {
-		return in, err
+		return in, nil, err
 	}
 	body, err := c.body()
 	if err != nil {
-		return in, err
+		return in, nil, err
 	}
-	if err := parse(body, &in); err != nil {
-		return in, err
+	if faults, err = parse(body, &in); err != nil {
+		return in, nil, err
 	}
-	return in, c.idempotency(body)
+	return in, faults, c.idempotency(body)
 }
 
-// body reads the whole body, and refuses one that announces its excess at once.
+// body reads the whole body.
 func (c *call) body() ([]byte, error) {
 	limit := c.route.limit
-	if c.request.ContentLength > limit {
-		c.Header().Set("Connection", "close") // the rest is not worth reading
-		return nil, tooLarge(limit)
-	}
 	defer c.hurry()()
-	body, err := io.ReadAll(http.MaxBytesReader(c.ResponseWriter, c.request.Body, limit))
-	if excess := (*http.MaxBytesError)(nil); errors.As(err, &excess) {
-		return nil, tooLarge(limit)
+	if c.request.ContentLength > limit {
+		return nil, c.tooLarge()
 	}
-	if errors.Is(err, os.ErrDeadlineExceeded) {
+	body, err := io.ReadAll(io.LimitReader(c.request.Body, limit+1))
+	switch {
+	case int64(len(body)) > limit:
+		return nil, c.tooLarge()
+	case errors.Is(err, os.ErrDeadlineExceeded):
 		c.Header().Set("Connection", "close")
 		return nil, model.Fail(model.CodeMalformedJSON, "The body did not arrive within %v.", bodyTimeout).Because(err)
-	}
-	if err != nil {
+	case err != nil:
 		return nil, model.Fail(model.CodeMalformedJSON, "The body ended before its end.").Because(err)
 	}
 	return body, nil
 }
 
-func tooLarge(limit int64) *model.Error {
-	return model.Fail(model.CodeBodyTooLarge, "A body has at most %d MiB here.", limit>>20)
+// maxDrained is how much of a body that is too large is still taken, in bytes.
+const maxDrained = 32 << 20
+
+// tooLarge takes the rest of the body and throws it away: many clients look for an
+// answer only when they have sent everything, and would see a broken connection
+// instead. Who asks first whether to send is answered without.
+func (c *call) tooLarge() error {
+	asks := c.request.ContentLength > c.route.limit && c.request.Header.Get("Expect") != ""
+	if asks || !drained(c.request.Body) {
+		c.Header().Set("Connection", "close")
+	}
+	return model.Fail(model.CodeBodyTooLarge, "A body has at most %d MiB here.", c.route.limit>>20)
+}
+
+// drained tells whether the body ended within the bound.
+func drained(body io.Reader) bool {
+	_, err := io.CopyN(io.Discard, body, maxDrained)
+	return errors.Is(err, io.EOF)
 }
 
 // selfParsing is a request that is not one object with fixed members.
-type selfParsing interface{ parse(body []byte) error }
+type selfParsing interface {
+	parse(body []byte) (faults []model.FieldError, err error)
+}
 
 // parse reads a whole JSON text into a request, strictly: what is not well formed
-// and what does not exist is refused first, then everything that is missing or
-// of the wrong type, all at once.
-func parse(body []byte, request any) error {
+// and what does not exist is an error. Everything that is missing or of the wrong
+// type is a fault; its member keeps its zero value.
+func parse(body []byte, request any) (faults []model.FieldError, err error) {
 	if err := bounded(body); err != nil {
-		return err
+		return nil, err
 	}
 	if own, ok := request.(selfParsing); ok {
 		return own.parse(body)
@@ -72,23 +88,20 @@ func parse(body []byte, request any) error {
 	return parseInto(body, request)
 }
 
-func parseInto(body []byte, request any) error {
+func parseInto(body []byte, request any) (faults []model.FieldError, err error) {
 	d := decoder{Decoder: jsontext.NewDecoder(bytes.NewBuffer(body))}
 	if err := d.value(reflect.ValueOf(request).Elem()); err != nil {
-		return malformed(err)
+		return nil, malformed(err)
 	}
 	_, end := d.ReadToken()
 	switch {
 	case !errors.Is(end, io.EOF):
-		return malformed(end)
+		return nil, malformed(end)
 	case len(d.unknown) > 0:
-		e := model.Fail(model.CodeUnknownField, "The body has a member that does not exist; see errors.")
-		e.Fields = d.unknown
-		return e
-	case len(d.wrong) > 0:
-		return model.Invalid(d.wrong...)
+		return nil, model.Refuse(model.CodeUnknownField,
+			"The body has a member that does not exist; see errors", "The body has %s members that do not exist", d.unknown...)
 	default:
-		return nil
+		return d.wrong, nil
 	}
 }
 
@@ -97,9 +110,9 @@ func malformed(err error) *model.Error {
 	var syntax *jsontext.SyntacticError
 	switch {
 	case errors.Is(err, jsontext.ErrDuplicateName) && errors.As(err, &syntax):
-		e := model.Fail(model.CodeDuplicateField, "The body has the member %s twice.", shortened(string(syntax.JSONPointer)))
-		e.Fields = []model.FieldError{{Pointer: string(syntax.JSONPointer), Code: string(model.CodeDuplicateField), Detail: "Give it once."}}
-		return e.Because(err)
+		return model.Refuse(model.CodeDuplicateField, "The body has a member twice; see errors", "The body has %s members twice", model.FieldError{
+			Pointer: model.Bounded(string(syntax.JSONPointer)), Code: string(model.CodeDuplicateField), Detail: "Give it once.",
+		}).Because(err)
 	case errors.As(err, &syntax):
 		return model.Fail(model.CodeMalformedJSON, "The body is not JSON in UTF-8: it goes wrong at byte %d.", syntax.ByteOffset).Because(err)
 	default:

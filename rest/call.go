@@ -27,6 +27,7 @@ type call struct {
 	trace    trace         // traceparent
 	route    *route        // nil until one was found
 	actor    model.Actor   // who asks; zero until authenticated
+	query    *query        // what was asked besides; nil until read
 	status   int           // 0 until the answer has begun
 	cause    error         // why it failed, for the log
 	whole    bool          // the answer itself tells of its failure, whatever its status

@@ -3,6 +3,7 @@ package rest
 import (
 	"encoding/base64"
 	"reflect"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"parapet/model"
+	"parapet/model/money"
 )
 
 // decoder fills a request from JSON and collects everything that is wrong with
@@ -20,12 +22,7 @@ type decoder struct {
 
 	unknown []model.FieldError
 	wrong   []model.FieldError
-}
-
-// judgedAlone is an element whose errors are its own and do not refuse the
-// request; their pointers are relative to it.
-type judgedAlone interface {
-	judge(wrong []model.FieldError)
+	before  int // how many of wrong belong to earlier elements of a list
 }
 
 var (
@@ -103,21 +100,24 @@ func wanted(t reflect.Type) string {
 	}
 }
 
-// maxFieldErrors bounds the answer to a body made of mistakes.
-const maxFieldErrors = 100
-
-func (d *decoder) fault(pointer, code, detail string) {
-	if len(d.wrong) < maxFieldErrors {
-		d.wrong = append(d.wrong, model.FieldError{Pointer: shortened(pointer), Code: code, Detail: detail})
+// fault notes what is wrong at a place, unless enough is: one more than an answer
+// names tells that there are more. Elements of a list count by themselves, so
+// that no element with a fault passes for a right one.
+func (d *decoder) fault(place func() string, code, detail string) {
+	if len(d.wrong)-d.before <= model.MaxFields {
+		d.wrong = append(d.wrong, model.FieldError{Pointer: model.Bounded(place()), Code: code, Detail: detail})
 	}
 }
+
+// here is the value that was read last.
+func (d *decoder) here() string { return string(d.StackPointer()) }
 
 // mistaken passes over a value that cannot be one of type t.
 func (d *decoder) mistaken(t reflect.Type, code, prefix string) error {
 	if err := d.SkipValue(); err != nil {
 		return err
 	}
-	d.fault(string(d.StackPointer()), code, sentence(prefix, t))
+	d.fault(d.here, code, sentence(prefix, t))
 	return nil
 }
 
@@ -128,21 +128,36 @@ func sentence(prefix string, t reflect.Type) string {
 	return prefix + "give " + wanted(t) + "."
 }
 
+// rfc3339 is what the library's reading of a time does not insist on: two digits
+// everywhere, a full stop before the fraction, a zone that exists.
+var rfc3339 = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$`)
+
+// instant reads an RFC 3339 time of a year that the database knows, in UTC. Its
+// letters may be small, as section 5.6 allows.
+func instant(text string) (at time.Time, ok bool) {
+	text = strings.ToUpper(text)
+	at, err := time.Parse(time.RFC3339, text)
+	at = at.UTC()
+	return at, err == nil && rfc3339.MatchString(text) && at.Year() >= 1 && at.Year() <= 9999
+}
+
 // text reads a string that stands for a time or for bytes.
 func (d *decoder) text(v reflect.Value) error {
 	token, err := d.ReadToken()
 	if err != nil {
 		return err
 	}
+	ok := false
 	switch into := v.Addr().Interface().(type) {
 	case *time.Time:
-		err = into.UnmarshalText([]byte(token.String()))
+		*into, ok = instant(token.String())
 	case *[]byte:
 		*into, err = base64.StdEncoding.Strict().DecodeString(token.String())
+		ok = err == nil
 	}
-	if err != nil {
+	if !ok {
 		v.SetZero()
-		d.fault(string(d.StackPointer()), "format", sentence("", v.Type()))
+		d.fault(d.here, "format", sentence("", v.Type()))
 	}
 	return nil
 }
@@ -158,7 +173,7 @@ func (d *decoder) scalar(v reflect.Value) error {
 		v.SetString(text)
 	case reflect.Int64:
 		var number int64
-		number, err = strconv.ParseInt(text, 10, 64)
+		number, err = money.Whole(text)
 		v.SetInt(number)
 	case reflect.Float64:
 		var number float64
@@ -169,7 +184,7 @@ func (d *decoder) scalar(v reflect.Value) error {
 	}
 	if err != nil {
 		v.SetZero()
-		d.fault(string(d.StackPointer()), "type", sentence("", v.Type()))
+		d.fault(d.here, "type", sentence("", v.Type()))
 	}
 	return nil
 }
@@ -178,7 +193,7 @@ func (d *decoder) object(v reflect.Value) error {
 	if _, err := d.ReadToken(); err != nil {
 		return err
 	}
-	at, before := string(d.StackPointer()), len(d.wrong)
+	at := d.here()
 	shape := shapeOf(v.Type())
 	seen := make([]bool, len(shape.members))
 	for d.PeekKind() != '}' {
@@ -199,32 +214,18 @@ func (d *decoder) object(v reflect.Value) error {
 	}
 	for i, member := range shape.members {
 		if member.required && !seen[i] {
-			d.fault(at+"/"+member.name, "required", sentence("It is missing: ", member.is))
+			d.fault(func() string { return at + "/" + member.name }, "required", sentence("It is missing: ", member.is))
 		}
-	}
-	if alone, ok := v.Addr().Interface().(judgedAlone); ok {
-		alone.judge(relative(at, d.wrong[before:]))
-		d.wrong = d.wrong[:before]
 	}
 	_, err := d.ReadToken()
 	return err
 }
 
-func relative(at string, wrong []model.FieldError) []model.FieldError {
-	var own []model.FieldError
-	for _, field := range wrong {
-		field.Pointer = strings.TrimPrefix(field.Pointer, at)
-		own = append(own, field)
-	}
-	return own
-}
-
 // stranger notes a member that does not exist, and passes over it.
 func (d *decoder) stranger(shape *shape) error {
-	pointer := shortened(string(d.StackPointer()))
-	if len(d.unknown) < maxFieldErrors {
+	if len(d.unknown) <= model.MaxFields {
 		d.unknown = append(d.unknown, model.FieldError{
-			Pointer: pointer, Code: string(model.CodeUnknownField), Detail: "It does not exist; there are " + shape.names + ".",
+			Pointer: model.Bounded(d.here()), Code: string(model.CodeUnknownField), Detail: "It does not exist; there are " + shape.names + ".",
 		})
 	}
 	return d.SkipValue()
@@ -251,12 +252,24 @@ func (d *decoder) dictionary(v reflect.Value) error {
 	return err
 }
 
+// array reads a list no further than one element beyond the longest that any
+// request may have: that shows that it is too long.
 func (d *decoder) array(v reflect.Value) error {
 	if _, err := d.ReadToken(); err != nil {
 		return err
 	}
+	defer func(before int) { d.before = before }(d.before)
 	v.Set(reflect.MakeSlice(v.Type(), 0, 0))
 	for d.PeekKind() != ']' {
+		if v.Len() > model.MaxObservations {
+			if err := d.SkipValue(); err != nil {
+				return err
+			}
+			continue
+		}
+		if v.Type().Elem().Kind() == reflect.Struct {
+			d.before = len(d.wrong)
+		}
 		v.Set(reflect.Append(v, reflect.Zero(v.Type().Elem())))
 		if err := d.value(v.Index(v.Len() - 1)); err != nil {
 			return err

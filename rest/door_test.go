@@ -83,6 +83,7 @@ type problem struct {
 	Type, Title, Detail, Instance, Code string
 	Status                              int
 	RequestID                           string `json:"request_id"`
+	ResourceID                          string `json:"resource_id"`
 	Errors                              []struct{ Pointer, Code, Detail string }
 }
 
@@ -126,7 +127,7 @@ func TestRefusedBeforeTheDomain(t *testing.T) {
 		"form":              {request{"POST", "/v1/quotes", quote, []string{"Content-Type: text/plain"}}, 415, model.CodeMediaTypeUnsupported, ""},
 		"charset":           {request{"POST", "/v1/quotes", quote, []string{"Content-Type: application/json; charset=latin1"}}, 415, model.CodeMediaTypeUnsupported, ""},
 		"compressed":        {request{"POST", "/v1/quotes", quote, []string{"Content-Encoding: gzip"}}, 415, model.CodeMediaTypeUnsupported, ""},
-		"large":             {request{"POST", "/v1/quotes", strings.Repeat(" ", 1<<20+1), nil}, 413, model.CodeBodyTooLarge, "Connection: close"},
+		"large":             {request{"POST", "/v1/quotes", strings.Repeat(" ", 1<<20+1), nil}, 413, model.CodeBodyTooLarge, ""},
 		"large file":        {request{"POST", "/v1/claims/x/attachments", strings.Repeat(" ", 15<<20+1), nil}, 413, model.CodeBodyTooLarge, ""},
 		"empty":             {request{"POST", "/v1/quotes", "", nil}, 400, model.CodeMalformedJSON, ""},
 		"key with spaces":   {request{"POST", "/v1/quotes", quote, []string{"Idempotency-Key: a b"}}, 400, model.CodeIdempotencyKeyInvalid, ""},

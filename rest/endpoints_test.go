@@ -156,7 +156,7 @@ func TestObservationBatch(t *testing.T) {
 	for _, field := range list.Data[1].Errors {
 		wrong = append(wrong, field.Pointer+" "+field.Code)
 	}
-	require.Equal(t, []string{"/occurred_at format", "/kind type", "/source_event_id required", "/stage required", "/measures required"}, wrong)
+	require.Equal(t, []string{"/kind type", "/measures required", "/occurred_at format", "/source_event_id required", "/stage required"}, wrong)
 	require.Equal(t, "/measures/magnitude/value", list.Data[2].Errors[0].Pointer)
 	single := h.as(t, "source", nil, request{"POST", "/v1/observations", h.quake(t, "b"), nil})
 	require.Equal(t, 201, single.StatusCode)
@@ -174,8 +174,8 @@ func TestAttachmentContent(t *testing.T) {
 	path := "/v1/claims/" + claim.ID + "/attachments"
 	page := base64.StdEncoding.EncodeToString([]byte("<html><script>alert(1)</script></html>"))
 	p := refused(t, h.post(t, 422, path, `{"file_name":"a/b","content_type":"image/png","content_base64":"`+page+`"}`))
-	require.Equal(t, "/file_name", p.Errors[0].Pointer)
-	require.Equal(t, "/content_type", p.Errors[1].Pointer)
+	require.Equal(t, "/content_type", p.Errors[0].Pointer)
+	require.Equal(t, "/file_name", p.Errors[1].Pointer)
 	p = refused(t, h.post(t, 422, path, `{"file_name":"a","content_type":"text/plain","content_base64":"a*b"}`))
 	require.Equal(t, "/content_base64", p.Errors[0].Pointer)
 

@@ -1,10 +1,14 @@
 package rest
 
 import (
-	"fmt"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"parapet/model"
 )
@@ -12,48 +16,99 @@ import (
 // paging are the query parameters of every list.
 var paging = []string{"limit", "cursor"}
 
-// parameters refuses query parameters that the route does not have: a misspelt
-// one would silently answer another question.
-func (c *call) parameters() error {
-	query, err := url.ParseQuery(c.request.URL.RawQuery)
-	if err != nil {
-		return model.Fail(model.CodeParameterInvalid, "The query string is not well formed.").Because(err)
+// takes are the query parameters that a route has.
+func (r *route) takes() []string {
+	if !r.listed {
+		return r.filters
 	}
-	for name, values := range query {
+	return slices.Concat(r.filters, paging)
+}
+
+// parameters reads the query string. It refuses parameters that the route does
+// not have: a misspelt one would silently answer another question.
+func (c *call) parameters() error {
+	values, err := url.ParseQuery(c.request.URL.RawQuery)
+	if err != nil {
+		return model.Fail(model.CodeParameterInvalid, "The query string is not well formed: %% is written %%25, and ; %%3B.").Because(err)
+	}
+	q := query{Values: values}
+	known := c.route.takes()
+	exist := "There is no such parameter here; there are " + strings.Join(known, ", ") + "."
+	if len(known) == 0 {
+		exist = "There is no such parameter here; this address takes none."
+	}
+	for name, given := range values {
 		switch {
-		case !c.route.takes(name):
-			return parameterInvalid(name, "unknown", "There is no such parameter here.")
-		case len(values) > 1:
-			return parameterInvalid(name, "duplicate", "Give it once.")
+		case !slices.Contains(known, name):
+			q.wrong(name, "unknown", exist)
+		case len(given) > 1:
+			q.wrong(name, "duplicate", "Give it once.")
 		}
 	}
-	return nil
+	c.query = &q
+	return q.refusal()
 }
 
-func (r *route) takes(name string) bool {
-	return r.listed && slices.Contains(paging, name) || slices.Contains(r.filters, name)
+// query are a request's query parameters, and what is wrong with them.
+type query struct {
+	url.Values
+
+	faults []model.FieldError
 }
+
+// wrong notes a fault of a parameter; whatever its name is, it can be told.
+func (q *query) wrong(name, code, detail string) {
+	pointer := "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(strings.ToValidUTF8(name, "\uFFFD"))
+	q.faults = append(q.faults, model.FieldError{Pointer: model.Bounded(pointer), Code: code, Detail: detail})
+}
+
+// refusal names everything that is wrong, nil when nothing is.
+func (q *query) refusal() error {
+	switch {
+	case len(q.faults) > 0:
+		return model.BadParameter(q.faults...)
+	case q.Has("cursor") && q.Get("cursor") == "":
+		return model.BadCursor() // the first page has none
+	default:
+		return nil
+	}
+}
+
+var pageSize = regexp.MustCompile(`^[1-9][0-9]{0,2}$`)
 
 // page reads limit and cursor.
-func (c *call) page() (model.PageRequest, error) {
-	query := c.request.URL.Query()
-	page := model.PageRequest{Cursor: query.Get("cursor")}
-	if !query.Has("limit") {
-		return page, nil
+func (q *query) page() model.PageRequest {
+	page := model.PageRequest{Cursor: q.Get("cursor")}
+	if text := q.Get("limit"); pageSize.MatchString(text) {
+		page.Limit, _ = strconv.Atoi(text)
 	}
-	limit, err := strconv.Atoi(query.Get("limit"))
-	if err != nil || limit < 1 || limit > model.MaxPageSize {
-		return page, parameterInvalid("limit", "value", fmt.Sprintf("Use a whole number from 1 to %d.", model.MaxPageSize))
+	if q.Has("limit") && (page.Limit < 1 || page.Limit > model.MaxPageSize) {
+		q.wrong("limit", "value", "Use a whole number from 1 to "+strconv.Itoa(model.MaxPageSize)+", in plain digits.")
 	}
-	page.Limit = limit
-	return page, nil
+	return page
 }
 
-func parameterInvalid(name, code, detail string) *model.Error {
-	if !visible(name) || len(name) > 64 {
-		name = "?"
+// maxWord bounds a filter's value, in bytes; no value that exists is longer.
+const maxWord = 512
+
+// word reads a parameter of any ordinary text.
+func (q *query) word(name string) string {
+	text := q.Get(name)
+	if q.Has(name) && (text == "" || len(text) > maxWord || !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl)) {
+		q.wrong(name, "value", "Give a value of ordinary text, or leave the parameter out.")
 	}
-	e := model.Fail(model.CodeParameterInvalid, "The parameter %s is not right: %s", name, detail)
-	e.Fields = []model.FieldError{{Pointer: name, Code: code, Detail: detail}}
-	return e
+	return text
+}
+
+// time reads a parameter that is an instant, nil when there is none.
+func (q *query) time(name string) *time.Time {
+	if !q.Has(name) {
+		return nil
+	}
+	at, ok := instant(q.Get(name))
+	if !ok {
+		q.wrong(name, "format", "Give an RFC 3339 time such as 2018-02-06T15:50:42Z; a + of the zone is written %2B.")
+		return nil
+	}
+	return &at
 }

@@ -11,8 +11,8 @@ import (
 
 // References are what a partner may hang on a record of theirs.
 type References struct {
-	PartnerReference *string           `json:"partner_reference,omitzero" minLength:"1" maxLength:"128" doc:"Your own name of the record, unique among your records of this kind." example:"booking-4711"`
-	Metadata         map[string]string `json:"metadata,omitzero" maxProperties:"50" doc:"Up to 50 keys of at most 40 characters, with values of at most 500."`
+	PartnerReference *string           `json:"partner_reference,omitzero" minLength:"1" maxLength:"128" pattern:"\\S" doc:"Your own name of the record, unique among your records of this kind: 1 to 128 characters, none of them a control character and not blanks alone." example:"booking-4711"`
+	Metadata         map[string]string `json:"metadata,omitzero" maxProperties:"50" doc:"Up to 50 keys of 1 to 40 characters, with values of at most 500."`
 }
 
 type quoteRequest struct {

@@ -62,8 +62,8 @@ func reads[Out any](path string, scope model.Scope, get func(context.Context, *c
 // lists is a GET of a page of records.
 func lists[Out any](path string, scope model.Scope, get func(context.Context, *call, model.PageRequest) (*wire.List[Out], error)) route {
 	r := reads(path, scope, func(ctx context.Context, c *call) (*wire.List[Out], error) {
-		page, err := c.page()
-		if err != nil {
+		page := c.query.page()
+		if err := c.query.refusal(); err != nil {
 			return nil, err
 		}
 		return get(ctx, c, page)
@@ -74,14 +74,14 @@ func lists[Out any](path string, scope model.Scope, get func(context.Context, *c
 
 // finds is a GET of a page of the records that fit a filter.
 func finds[Out any](path string, scope model.Scope, filters []string, get func(context.Context, *call, model.Filter, model.PageRequest) (*wire.List[Out], error)) route {
-	r := lists(path, scope, func(ctx context.Context, c *call, page model.PageRequest) (*wire.List[Out], error) {
-		filter, err := c.filter()
-		if err != nil {
+	r := reads(path, scope, func(ctx context.Context, c *call) (*wire.List[Out], error) {
+		filter, page := c.query.filter(), c.query.page()
+		if err := c.query.refusal(); err != nil {
 			return nil, err
 		}
 		return get(ctx, c, filter, page)
 	})
-	r.filters = filters
+	r.listed, r.filters = true, filters
 	return r
 }
 
@@ -106,14 +106,14 @@ func records[In, Out any](path string, scope model.Scope, do func(context.Contex
 		method: http.MethodPost, path: path, scope: scope, in: reflect.TypeFor[In](), out: reflect.TypeFor[Out](),
 		statuses: []int{http.StatusCreated, http.StatusOK}, limit: bodyLimit,
 		serve: func(ctx context.Context, c *call) error {
-			in, err := decode[In](c)
+			in, faults, err := decode[In](c)
 			if err != nil {
 				return err
 			}
 			if err := c.matched(in); err != nil {
 				return err
 			}
-			record, created, err := do(ctx, c, in)
+			record, created, err := do(model.WithFaults(ctx, faults...), c, in)
 			if err != nil {
 				return err
 			}

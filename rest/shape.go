@@ -46,12 +46,3 @@ func shapeOf(t reflect.Type) *shape {
 	known, _ := shapes.LoadOrStore(t, s)
 	return known.(*shape)
 }
-
-// shortened bounds what an answer repeats of the caller's text.
-func shortened(text string) string {
-	const most = 256
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most], "") + "…"
-}
