@@ -54,7 +54,7 @@ func extensions(e *model.Error, request string) map[string]any {
 		all["resource_id"] = e.ResourceID
 	}
 	if len(e.Fields) > 0 {
-		all["errors"] = inputFields(e.Fields)
+		all["errors"] = inputFields(e)
 	}
 	return all
 }

@@ -10,27 +10,36 @@ import (
 // gave them, not the schema's.
 var ownNames = []string{"context", "metadata"}
 
-// inputFields says where in the input a member is wrong. The domain names members
-// as REST does.
-func inputFields(fields []model.FieldError) []map[string]any {
-	all := make([]map[string]any, len(fields))
-	for i, field := range fields {
-		all[i] = map[string]any{"pointer": inputPointer(field.Pointer), "code": field.Code, "detail": field.Detail}
+// inputFields says where in the input a member is wrong, or which argument of a
+// list. The domain names both as REST does.
+func inputFields(e *model.Error) []map[string]any {
+	place := inputPointer
+	if e.Code == model.CodeParameterInvalid || e.Code == model.CodeCursorInvalid {
+		place = argument
+	}
+	all := make([]map[string]any, len(e.Fields))
+	for i, field := range e.Fields {
+		all[i] = map[string]any{"pointer": place(field.Pointer), "code": field.Code, "detail": field.Detail}
 	}
 	return all
 }
 
-// inputPointer turns /payout_method_id into /input/payoutMethodId. A parameter of
-// a list has no slash: its name is an argument's.
+// argument turns /created_from into createdFrom.
+func argument(pointer string) string {
+	switch name := strings.TrimPrefix(pointer, "/"); name {
+	case "limit":
+		return "first"
+	case "cursor":
+		return "after"
+	default:
+		return camel(name)
+	}
+}
+
+// inputPointer turns /payout_method_id into /input/payoutMethodId.
 func inputPointer(pointer string) string {
-	if !strings.HasPrefix(pointer, "/") {
-		switch pointer {
-		case "limit":
-			return "first"
-		case "cursor":
-			return "after"
-		}
-		return camel(pointer)
+	if pointer == "" {
+		return "/input"
 	}
 	segments := strings.Split(pointer[1:], "/")
 	for i, segment := range segments {
