@@ -21,50 +21,6 @@ type productRow struct {
 	CreatedAt time.Time
 }
 
-// PublishProduct makes a product version available. A document whose worked
-// examples fail is refused; a version that exists with other content too,
-// because policies were bound under it.
-func (s *Service) PublishProduct(ctx context.Context, actor Actor, document []byte) error {
-	if err := actor.May(ScopeOperator); err != nil {
-		return err
-	}
-	parsed, err := product.Parse(document)
-	if err == nil {
-		err = parsed.Check(s.history)
-	}
-	if err != nil {
-		return Invalid(FieldError{Pointer: "/document", Code: "value", Detail: err.Error()})
-	}
-	return s.change(ctx, actor, func(ctx context.Context, u *unit) error {
-		return u.publish(ctx, parsed)
-	})
-}
-
-func (u *unit) publish(ctx context.Context, p *product.Product) error {
-	row := productRow{Key: p.Key(), Version: p.Version(), Document: string(p.Source()), Digest: p.Digest(), CreatedAt: u.now}
-	if _, err := u.NewInsert().Model(&row).On("conflict do nothing").Exec(ctx); err != nil {
-		return fmt.Errorf("publish product: %w", err)
-	}
-	if err := u.NewSelect().Model(&row).WherePK().Scan(ctx); err != nil {
-		return fmt.Errorf("read product: %w", err)
-	}
-	if row.Digest != p.Digest() {
-		return Fail(CodeStateConflict, "Version %d of %s is published with other content; publish a new version.", p.Version(), p.Key())
-	}
-	return nil
-}
-
-// PublishShipped publishes the products that come with this release. Doing it
-// again changes nothing.
-func (s *Service) PublishShipped(ctx context.Context) error {
-	for _, p := range product.Shipped() {
-		if err := s.PublishProduct(ctx, System(), p.Source()); err != nil {
-			return fmt.Errorf("publish %s version %d: %w", p.Key(), p.Version(), err)
-		}
-	}
-	return nil
-}
-
 // catalog keeps parsed products. A version never changes, so only the list of
 // versions is read again, at most every catalogFresh. The lock is never held
 // while a connection is waited for.
@@ -136,6 +92,14 @@ func (c *catalog) list(latest map[string]int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.latest, c.until = latest, monotonic().Add(catalogFresh)
+}
+
+// outdate makes a new version felt here at once; other nodes list again by
+// themselves.
+func (c *catalog) outdate() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.until = time.Time{}
 }
 
 func (c *catalog) find(id productID) *product.Product {

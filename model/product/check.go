@@ -2,7 +2,6 @@ package product
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -19,7 +18,7 @@ import (
 // payout is whole, every context member is one that covers are made of, the
 // durations and currencies hold together, a context with nothing but a partner
 // is priced on the shipped history, and every worked example comes out as
-// written. All faults are joined, one sentence each.
+// written. All faults are told at once, in a *DocumentError.
 func (p *Product) Check(h *hazard.History) error {
 	wrong := slices.Concat(p.checkForm(), p.checkCurrencies())
 	if len(wrong) == 0 {
@@ -28,16 +27,16 @@ func (p *Product) Check(h *hazard.History) error {
 	if len(wrong) == 0 {
 		wrong = p.checkExamples(h)
 	}
-	if err := errors.Join(wrong...); err != nil {
-		return fmt.Errorf("%s version %d cannot be published: %w", p.Key(), p.Version(), err)
+	if len(wrong) == 0 {
+		return nil
 	}
-	return nil
+	return fmt.Errorf("%s version %d cannot be published: %w", p.Key(), p.Version(), &DocumentError{wrong})
 }
 
-func (p *Product) checkForm() (wrong []error) {
+func (p *Product) checkForm() (wrong []Field) {
 	d := p.document
 	if err := d.Payout.Validate(d.Trigger.Direction); err != nil {
-		wrong = append(wrong, fmt.Errorf("payout: %w", err))
+		wrong = append(wrong, fault("/payout", "%v", err))
 	}
 	for _, iso := range []struct{ name, value string }{
 		{"quote_validity", d.Times.QuoteValidity},
@@ -48,18 +47,18 @@ func (p *Product) checkForm() (wrong []error) {
 		{"farthest_start", d.Times.FarthestStart},
 	} {
 		if _, err := trigger.AddDuration(exampleStart, iso.value); err != nil {
-			wrong = append(wrong, fmt.Errorf("times: %s: %w", iso.name, err))
+			wrong = append(wrong, fault("/times/"+iso.name, "%v", err))
 		}
 	}
 	needed, allowed := d.contextMembers()
 	for _, name := range needed {
 		if p.context.root.Properties[name] == nil {
-			wrong = append(wrong, fmt.Errorf("context: the property %s is needed", name))
+			wrong = append(wrong, fault("/context/properties", "the property %s is needed", name))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.context.root.Properties)) {
 		if !slices.Contains(needed, name) && !slices.Contains(allowed, name) {
-			wrong = append(wrong, fmt.Errorf("context: nothing reads the property %s; leave it out", name))
+			wrong = append(wrong, fault("/context/properties/"+name, "nothing reads the property %s; leave it out", name))
 		}
 	}
 	return wrong
@@ -89,22 +88,23 @@ func (d Document) contextMembers() (needed, allowed []string) {
 	return needed, allowed
 }
 
-func (p *Product) checkCurrencies() (wrong []error) {
+func (p *Product) checkCurrencies() (wrong []Field) {
 	seen := make(map[string]bool)
-	for _, c := range p.document.Currencies {
+	for i, c := range p.document.Currencies {
+		at := fmt.Sprintf("/currencies/%d", i)
 		switch {
 		case !money.Known(c.Code):
-			wrong = append(wrong, fmt.Errorf("currencies: %s is no ISO 4217 currency", c.Code))
+			wrong = append(wrong, fault(at+"/code", "%s is no ISO 4217 currency", c.Code))
 		case seen[c.Code]:
-			wrong = append(wrong, fmt.Errorf("currencies: %s is there twice", c.Code))
+			wrong = append(wrong, fault(at+"/code", "%s is there twice", c.Code))
 		case c.MinimumLimit < 1 || c.MinimumLimit > c.DefaultLimit || c.DefaultLimit > c.MaximumLimit:
-			wrong = append(wrong, fmt.Errorf("currencies: the limits of %s must ascend: 1 ≤ minimum ≤ default ≤ maximum", c.Code))
+			wrong = append(wrong, fault(at, "the limits of %s must ascend: 1 ≤ minimum ≤ default ≤ maximum", c.Code))
 		}
 		seen[c.Code] = true
 	}
 	for _, code := range slices.Sorted(maps.Keys(p.document.Settlement.AutomaticUpTo)) {
 		if !seen[code] {
-			wrong = append(wrong, fmt.Errorf("settlement: automatic_up_to names %s, which is none of the currencies", code))
+			wrong = append(wrong, fault("/settlement/automatic_up_to", "it names %s, which is none of the currencies", code))
 		}
 	}
 	return wrong
@@ -112,21 +112,21 @@ func (p *Product) checkCurrencies() (wrong []error) {
 
 // checkDefaults prices a context with nothing but a partner. The cover must be
 // the document's own: its schema's defaults and its payout tell one story.
-func (p *Product) checkDefaults(h *hazard.History) []error {
+func (p *Product) checkDefaults(h *hazard.History) []Field {
 	var context object
 	context.add("partner", jsontext.Value(`"`+examplePartner+`"`))
 	quoted, err := p.Price(context.value(), exampleStart, h)
 	if err != nil {
-		return []error{fmt.Errorf("the defaults cannot be priced: %w", err)}
+		return []Field{fault("/context", "the defaults cannot be priced: %v", err)}
 	}
-	var wrong []error
+	var wrong []Field
 	first := p.document.Currencies[0]
 	if quoted.Cover.Limit != money.New(first.DefaultLimit, first.Code) {
-		wrong = append(wrong, fmt.Errorf("context: the default of limit is %s, and the first currency's is %s",
+		wrong = append(wrong, fault("/context/properties/limit", "the default of limit is %s, and the first currency's is %s",
 			quoted.Cover.Limit, money.New(first.DefaultLimit, first.Code)))
 	}
 	if !same(quoted.Cover.Payout, p.document.Payout) || !same(quoted.Cover.Trigger, p.document.Trigger) {
-		wrong = append(wrong, errors.New("context: the defaults differ from the document's trigger or payout"))
+		wrong = append(wrong, fault("/context", "the defaults differ from the document's trigger or payout"))
 	}
 	return wrong
 }
@@ -138,14 +138,14 @@ func same(a, b any) bool {
 	return errLeft == nil && errRight == nil && bytes.Equal(left, right)
 }
 
-func (p *Product) checkExamples(h *hazard.History) (wrong []error) {
-	for _, example := range p.document.Examples {
+func (p *Product) checkExamples(h *hazard.History) (wrong []Field) {
+	for i, example := range p.document.Examples {
 		cover, err := p.exampleCover(example, h)
 		if err == nil {
 			err = example.run(cover)
 		}
 		if err != nil {
-			wrong = append(wrong, fmt.Errorf("example %q: %w", example.Name, err))
+			wrong = append(wrong, fault(fmt.Sprintf("/examples/%d", i), "example %q: %v", example.Name, err))
 		}
 	}
 	return wrong

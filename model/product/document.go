@@ -3,7 +3,6 @@ package product
 import (
 	"bytes"
 	_ "embed"
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -95,7 +94,7 @@ func decode(source []byte) (Document, error) {
 		return Document{}, err
 	}
 	if err := schema.Validate(instance); err != nil {
-		return Document{}, documentError(fieldsOf(err, "", func([]string, string) string { return "" }))
+		return Document{}, &DocumentError{onePerMember(fieldsOf(err, "", func([]string, string) string { return "" }))}
 	}
 	var d Document
 	if err := json.Unmarshal(document, &d, json.RejectUnknownMembers(true)); err != nil {
@@ -104,14 +103,22 @@ func decode(source []byte) (Document, error) {
 	return d, nil
 }
 
-// documentError writes every fault on a line of its own.
-func documentError(fields []Field) error {
-	fields = onePerMember(fields)
-	lines := make([]error, len(fields))
-	for i, field := range fields {
-		lines[i] = fmt.Errorf("%s: %s", field.Pointer, strings.TrimSuffix(field.Detail, "."))
+// DocumentError lists every member of a document that is wrong, one Field a
+// member.
+type DocumentError struct{ Fields []Field }
+
+// Error writes every fault on a line of its own.
+func (e *DocumentError) Error() string {
+	lines := make([]string, len(e.Fields))
+	for i, field := range e.Fields {
+		lines[i] = field.Pointer + ": " + strings.TrimSuffix(field.Detail, ".")
 	}
-	return errors.Join(lines...)
+	return strings.Join(lines, "\n")
+}
+
+// fault is one member that is wrong by a rule that no schema can state.
+func fault(pointer, format string, args ...any) Field {
+	return Field{Pointer: pointer, Code: CodeValue, Detail: strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "; ") + "."}
 }
 
 // currency finds the bounds of a currency.

@@ -25,8 +25,8 @@ type Product struct {
 }
 
 // Parse reads a product document. It tells every fault of form at once, with the
-// path of each and what would be right. Whether the product works is Check's
-// business.
+// path of each and what would be right: a *DocumentError, unless it is no document
+// at all. Whether the product works is Check's business.
 func Parse(source []byte) (*Product, error) {
 	document, err := decode(source)
 	if err != nil {
@@ -34,7 +34,7 @@ func Parse(source []byte) (*Product, error) {
 	}
 	context, err := readSchema(document.Context)
 	if err != nil {
-		return nil, fmt.Errorf("product document: /context: not a usable JSON Schema: %w", err)
+		return nil, fmt.Errorf("product document: %w", &DocumentError{[]Field{fault("/context", "not a usable JSON Schema: %v", err)}})
 	}
 	return &Product{document: document, source: slices.Clone(source), context: context}, nil
 }

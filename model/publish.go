@@ -1,0 +1,96 @@
+package model
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"parapet/model/product"
+	"parapet/model/wire"
+)
+
+// maxDocument bounds a product's document, in bytes: the shipped ones have 8 KiB.
+const maxDocument = 256 << 10
+
+// PublishProduct makes a product version available; created is false when this very
+// document was published before. Policies are bound under a version, so one that
+// exists never changes. Operators only. Errors: validation_failed with the place of
+// every fault in the document, failing worked examples included; state_conflict
+// when the version exists with other content.
+func (s *Service) PublishProduct(ctx context.Context, actor Actor, document []byte) (record *wire.Product, created bool, err error) {
+	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
+		return nil, false, err
+	}
+	parsed, fields := s.publishable(document)
+	if len(fields) > 0 {
+		return nil, false, Invalid(fields...)
+	}
+	err = s.change(ctx, actor, func(ctx context.Context, u *unit) error {
+		var row *productRow
+		if row, created, err = u.publish(ctx, parsed); err != nil {
+			return err
+		}
+		if record, err = row.public(parsed); err != nil {
+			return err
+		}
+		status := statusOK
+		if created {
+			status = statusCreated
+		}
+		return u.answered(ctx, status, record.ID, record)
+	})
+	s.catalog.outdate()
+	return record, created, err
+}
+
+// publishable reads a document and holds it against everything it claims.
+func (s *Service) publishable(document []byte) (*product.Product, []FieldError) {
+	if len(document) > maxDocument {
+		return nil, []FieldError{wrong("/document", "length", fmt.Sprintf("Use at most %d bytes.", maxDocument))}
+	}
+	parsed, err := product.Parse(document)
+	if err == nil {
+		err = parsed.Check(s.history)
+	}
+	var told *product.DocumentError
+	switch {
+	case err == nil:
+		return parsed, nil
+	case !errors.As(err, &told):
+		return nil, []FieldError{wrong("/document", "value", err.Error())}
+	}
+	fields := make([]FieldError, len(told.Fields))
+	for i, field := range told.Fields {
+		fields[i] = wrong("/document"+field.Pointer, field.Code, field.Detail)
+	}
+	return nil, fields
+}
+
+func (u *unit) publish(ctx context.Context, p *product.Product) (*productRow, bool, error) {
+	row := &productRow{Key: p.Key(), Version: p.Version(), Document: string(p.Source()), Digest: p.Digest(), CreatedAt: u.now}
+	res, err := u.NewInsert().Model(row).On("conflict do nothing").Exec(ctx)
+	if err != nil {
+		return nil, false, fmt.Errorf("publish product: %w", err)
+	}
+	if n, err := res.RowsAffected(); err != nil || n == 1 {
+		return row, true, err
+	}
+	if err := u.NewSelect().Model(row).WherePK().Scan(ctx); err != nil {
+		return nil, false, fmt.Errorf("read product: %w", err)
+	}
+	if row.Digest != p.Digest() {
+		return nil, false, Fail(CodeStateConflict, "Version %d of %s is published with other content; publish a new version.", p.Version(), p.Key())
+	}
+	return row, false, nil
+}
+
+// PublishShipped publishes the products that come with this release. Doing it
+// again changes nothing.
+func (s *Service) PublishShipped(ctx context.Context) error {
+	for _, p := range product.Shipped() {
+		if _, _, err := s.PublishProduct(ctx, System(), p.Source()); err != nil {
+			return fmt.Errorf("publish %s version %d: %w", p.Key(), p.Version(), err)
+		}
+	}
+	return nil
+}
