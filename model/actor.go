@@ -73,6 +73,15 @@ type Actor struct {
 // System is Parapet acting by itself.
 func System() Actor { return Actor{Kind: ActorSystem, Name: "parapet"} }
 
+// shown is the name that partners read. An operator acts as Parapet; which one it
+// was is in the adjudications.
+func (a Actor) shown() string {
+	if a.Kind == ActorOperator {
+		return System().Name
+	}
+	return a.Name
+}
+
 // Has tells whether the actor's token carries the scope.
 func (a Actor) Has(scope Scope) bool { return slices.Contains(a.Scopes, scope) }
 

@@ -4,10 +4,14 @@ import (
 	"context"
 	"fmt"
 	"regexp"
-	"sync"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/uptrace/bun"
+
+	"parapet/model/wire"
 )
 
 // PartnerStatus tells whether a partner may act.
@@ -21,7 +25,7 @@ const (
 )
 
 type partnerRow struct {
-	bun.BaseModel `bun:"table:partners"`
+	bun.BaseModel `bun:"table:partners,alias:pa"`
 
 	Slug      string `bun:",pk"`
 	Name      string
@@ -33,67 +37,168 @@ type partnerRow struct {
 
 var slug = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
 
-// RegisterPartner makes a partner known under an immutable slug. Registering it
-// again changes nothing.
-func (s *Service) RegisterPartner(ctx context.Context, actor Actor, name, title string) error {
-	if err := actor.May(ScopeOperator); err != nil {
-		return err
+// maxPartnerName bounds a partner's name, in characters.
+const maxPartnerName = 200
+
+// PartnerRequest makes a partner known.
+type PartnerRequest struct {
+	Slug string // immutable; the claim partner of the partner's tokens
+	Name string
+}
+
+func (in *PartnerRequest) check() []FieldError {
+	c := fieldCheck{}
+	c.that(slug.MatchString(in.Slug), "/slug", "pattern", "Use 1 to 63 lower-case letters, digits and hyphens, not beginning with a hyphen.")
+	c.that(in.Name != "" && utf8.RuneCountInString(in.Name) <= maxPartnerName && utf8.ValidString(in.Name) &&
+		in.Name == strings.TrimSpace(in.Name) && !strings.ContainsFunc(in.Name, unicode.IsControl),
+		"/name", "length", fmt.Sprintf("Use 1 to %d characters on one line, without white space at the ends.", maxPartnerName))
+	return c.fields
+}
+
+// RegisterPartner makes a partner known under an immutable slug; created is false
+// when it was known by this name already, which changes nothing. Operators only.
+// Errors: validation_failed, state_conflict when the slug has another name.
+func (s *Service) RegisterPartner(ctx context.Context, actor Actor, in PartnerRequest) (partner *wire.Partner, created bool, err error) {
+	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
+		return nil, false, err
 	}
-	if !slug.MatchString(name) {
-		return Invalid(FieldError{Pointer: "/slug", Code: "pattern", Detail: "Use 1 to 63 lower-case letters, digits and hyphens, not beginning with a hyphen."})
+	if fields := in.check(); len(fields) > 0 {
+		return nil, false, Invalid(fields...)
 	}
-	return s.change(ctx, actor, func(ctx context.Context, u *unit) error {
-		row := partnerRow{Slug: name, Name: title, Status: PartnerEnabled, Version: 1, CreatedAt: u.now, UpdatedAt: u.now}
-		_, err := u.NewInsert().Model(&row).On("conflict do nothing").Exec(ctx)
-		return err
-	})
-}
-
-// partnerCache answers «is this partner enabled» without a query a request. A
-// disabled partner is refused everywhere within partnerFresh.
-type partnerCache struct {
-	mu    sync.Mutex
-	known map[string]partnerAnswer
-}
-
-type partnerAnswer struct {
-	enabled bool
-	until   time.Time
-}
-
-const (
-	partnerFresh = 2 * time.Second
-	partnerCap   = 10_000 // more partners than this are asked for each time
-	retrySoon    = 2 * time.Second
-)
-
-func (c *partnerCache) enabled(ctx context.Context, db *bun.DB, name string) error {
-	c.mu.Lock()
-	answer, ok := c.known[name]
-	c.mu.Unlock()
-	if now := monotonic(); !ok || now.After(answer.until) {
-		exists, err := db.NewSelect().Model((*partnerRow)(nil)).Where("slug = ?", name).Where("status = ?", PartnerEnabled).Exists(ctx)
-		if err != nil {
-			return explain(fmt.Errorf("look up partner: %w", err))
+	err = s.change(ctx, actor, func(ctx context.Context, u *unit) error {
+		row := &partnerRow{Slug: in.Slug, Name: in.Name, Status: PartnerEnabled, Version: 1, CreatedAt: u.now, UpdatedAt: u.now}
+		if created, err = u.register(ctx, row); err != nil {
+			return err
 		}
-		answer = partnerAnswer{exists, now.Add(partnerFresh)}
-		c.keep(name, answer)
+		status := statusOK
+		if created {
+			status = statusCreated
+		}
+		partner = row.public()
+		return u.answered(status, partner.ID, partner)
+	})
+	s.partners.forget(in.Slug)
+	return partner, created, err
+}
+
+// register inserts the row, or reads the one that is there.
+func (u *unit) register(ctx context.Context, row *partnerRow) (bool, error) {
+	name := row.Name
+	res, err := u.NewInsert().Model(row).On("conflict do nothing").Exec(ctx)
+	if err != nil {
+		return false, fmt.Errorf("register partner: %w", err)
 	}
-	if !answer.enabled {
-		return Fail(CodePartnerDisabled, "The partner %q is not registered or is disabled; ask Parapet's operators.", name)
+	if n, err := res.RowsAffected(); err != nil || n == 1 {
+		return true, u.adjudicated(ctx, adjudicationRow{Operation: OperationRegisterPartner, Partner: row.Slug})
+	}
+	if err := u.NewSelect().Model(row).WherePK().Scan(ctx); err != nil {
+		return false, fmt.Errorf("read partner: %w", err)
+	}
+	if row.Name != name {
+		return false, Fail(CodeStateConflict, "The slug %s belongs to %q; choose another one.", row.Slug, row.Name)
+	}
+	return false, nil
+}
+
+// PartnerStatusRequest lets a partner act, or not.
+type PartnerStatusRequest struct {
+	Slug   string
+	Reason string // private
+}
+
+// DisablePartner refuses everything the partner asks, on every node within
+// seconds. What it bought stays in force, and its claims are paid. Disabling a
+// disabled partner changes nothing. Operators only. Errors: not_found,
+// validation_failed.
+func (s *Service) DisablePartner(ctx context.Context, actor Actor, in PartnerStatusRequest) (*wire.Partner, error) {
+	return s.allow(ctx, actor, in, PartnerDisabled, OperationDisablePartner)
+}
+
+// EnablePartner lets a disabled partner act again. Enabling an enabled partner
+// changes nothing. Operators only. Errors: not_found, validation_failed.
+func (s *Service) EnablePartner(ctx context.Context, actor Actor, in PartnerStatusRequest) (*wire.Partner, error) {
+	return s.allow(ctx, actor, in, PartnerEnabled, OperationEnablePartner)
+}
+
+func (s *Service) allow(ctx context.Context, actor Actor, in PartnerStatusRequest, to PartnerStatus, what Operation) (*wire.Partner, error) {
+	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
+		return nil, err
+	}
+	c := fieldCheck{}
+	c.note(&in.Reason, "/reason")
+	if len(c.fields) > 0 {
+		return nil, Invalid(c.fields...)
+	}
+	var partner *wire.Partner
+	err := s.change(ctx, actor, func(ctx context.Context, u *unit) error {
+		row := new(partnerRow)
+		if err := partnerBySlug(ctx, u.NewSelect().Model(row).For("NO KEY UPDATE"), in.Slug); err != nil {
+			return err
+		}
+		if row.Status != to {
+			row.Status, row.Version, row.UpdatedAt = to, row.Version+1, maxTime(u.now, row.UpdatedAt)
+			if _, err := u.NewUpdate().Model(row).Column("status", "version", "updated_at").WherePK().Exec(ctx); err != nil {
+				return fmt.Errorf("write partner: %w", err)
+			}
+			if err := u.adjudicated(ctx, adjudicationRow{Operation: what, Partner: row.Slug, Note: &in.Reason}); err != nil {
+				return err
+			}
+		}
+		partner = row.public()
+		return u.answered(statusOK, partner.ID, partner)
+	})
+	s.partners.forget(in.Slug)
+	return partner, err
+}
+
+func partnerBySlug(ctx context.Context, q *bun.SelectQuery, name string) error {
+	none := Fail(CodeNotFound, "There is no partner with this slug.")
+	if !slug.MatchString(name) { // the database cannot even be asked for some texts
+		return none
+	}
+	err := q.Where("pa.slug = ?", name).Scan(ctx)
+	if absent(err) {
+		return none
+	}
+	if err != nil {
+		return fmt.Errorf("read partner: %w", err)
 	}
 	return nil
 }
 
-func (c *partnerCache) keep(name string, answer partnerAnswer) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.known == nil || len(c.known) >= partnerCap {
-		c.known = make(map[string]partnerAnswer)
+// GetPartner is one partner. Operators only. Errors: not_found.
+func (s *Service) GetPartner(ctx context.Context, actor Actor, name string) (*wire.Partner, error) {
+	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
+		return nil, err
 	}
-	c.known[name] = answer
+	row := new(partnerRow)
+	if err := partnerBySlug(ctx, s.db.NewSelect().Model(row), name); err != nil {
+		return nil, explain(err)
+	}
+	return row.public(), nil
 }
 
-// monotonic is the process's clock, for the age of caches only: business time
-// is always the database's.
-func monotonic() time.Time { return time.Now() }
+// ListPartners are all partners, by slug. Operators only. Errors: cursor_invalid.
+func (s *Service) ListPartners(ctx context.Context, actor Actor, in PageRequest) (*wire.List[wire.Partner], error) {
+	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
+		return nil, err
+	}
+	p, err := s.page(actor, in, "partners")
+	if err != nil {
+		return nil, err
+	}
+	var rows []partnerRow
+	err = s.db.NewSelect().Model(&rows).Where("pa.slug > ?", p.after).OrderExpr("pa.slug").Limit(p.fetch()).Scan(ctx)
+	if err != nil {
+		return nil, explain(fmt.Errorf("list partners: %w", err))
+	}
+	return paged(p, rows, func(r *partnerRow) string { return r.Slug }, func(r *partnerRow) wire.Partner { return *r.public() })
+}
+
+// public is the partner as operators see it; its id is its slug.
+func (r *partnerRow) public() *wire.Partner {
+	return &wire.Partner{
+		Header: wire.Header{ID: r.Slug, Object: "partner", CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, Version: r.Version},
+		Slug:   r.Slug, Name: r.Name, Status: string(r.Status),
+	}
+}

@@ -37,7 +37,7 @@ func (s *Service) PublishProduct(ctx context.Context, actor Actor, document []by
 		if created {
 			status = statusCreated
 		}
-		return u.answered(ctx, status, record.ID, record)
+		return u.answered(status, record.ID, record)
 	})
 	s.catalog.outdate()
 	return record, created, err

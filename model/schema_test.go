@@ -38,6 +38,13 @@ func TestChecksInPostgresAreTheLifeCyclesInGo(t *testing.T) {
 			string(model.BlockedApproval), string(model.BlockedCompliance), string(model.BlockedMethodMissing), string(model.BlockedMethodUnverified),
 			string(model.BlockedOperator), string(model.BlockedRailMismatch), string(model.BlockedRailRejected),
 		},
+		"payouts_held_over_check": {
+			string(model.BlockedApproval), string(model.BlockedMethodMissing), string(model.BlockedMethodUnverified), string(model.BlockedRailRejected),
+		},
+		"adjudications_operation_check": {
+			string(model.OperationDecideClaim), string(model.OperationWithdrawClaim), string(model.OperationCancelPolicy), string(model.OperationBlockPayout),
+			string(model.OperationUnblockPayout), string(model.OperationRegisterPartner), string(model.OperationDisablePartner), string(model.OperationEnablePartner),
+		},
 	} {
 		var definition string
 		require.NoError(t, db.Pool.QueryRow(t.Context(), "select pg_get_constraintdef(oid) from pg_constraint where conname = $1", constraint).Scan(&definition), constraint)

@@ -40,7 +40,7 @@ func (u *unit) tell(claim *claimRow, kind EventType, event *uuid.UUID, summary s
 	claim.ToldAt = &u.now
 	u.entries = append(u.entries, timelineRow{
 		ID: newID(), Partner: claim.Partner, ClaimID: claim.ID, Sequence: claim.TimelineSequence,
-		Kind: kind, At: u.now, ActorKind: u.actor.Kind, ActorName: u.actor.Name,
+		Kind: kind, At: u.now, ActorKind: u.actor.Kind, ActorName: u.actor.shown(),
 		Summary: summary, Data: text, EventID: event,
 	})
 	return nil

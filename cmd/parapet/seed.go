@@ -40,7 +40,7 @@ func (s *stack) seed(ctx context.Context) error {
 		return err
 	}
 	for name, title := range map[string]string{"acme": "Acme Insurance", "globex": "Globex Bank"} {
-		if err := s.app.service.RegisterPartner(ctx, model.System(), name, title); err != nil {
+		if _, _, err := s.app.service.RegisterPartner(ctx, model.System(), model.PartnerRequest{Slug: name, Name: title}); err != nil {
 			return err
 		}
 	}

@@ -11,11 +11,11 @@ import (
 // clockReaders are the places outside cmd that may read the machine's clock,
 // each with its reason. A folder stands for what is in it.
 var clockReaders = map[string]string{
-	"internal/auth":      "a token's time is judged by the clock of the server that reads it; tests hand in another",
-	"internal/devissuer": "development tokens are issued now",
-	"internal/devpg":     "waiting for a starting server has a deadline",
-	"jobs/workers.go":    "how long a job took, for its line in the log",
-	"model/partner.go":   "the age of a cached answer; business time stays with the database",
+	"internal/auth":          "a token's time is judged by the clock of the server that reads it; tests hand in another",
+	"internal/devissuer":     "development tokens are issued now",
+	"internal/devpg":         "waiting for a starting server has a deadline",
+	"jobs/workers.go":        "how long a job took, for its line in the log",
+	"model/partner_cache.go": "the age of a cached answer; business time stays with the database",
 }
 
 // clock keeps business time with the database and makes rules testable at any

@@ -63,7 +63,7 @@ func New(t testing.TB, with ...Option) *Bundle {
 	files, err := filestore.OpenFolder(folder)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, files.Close()) })
-	service, err := model.New(model.Config{DB: db, Queue: Queue{}, Files: files, Keys: keys(), Development: !o.production})
+	service, err := model.New(model.Config{DB: db, Queue: Queue{}, Files: files, Keys: Keys(), Development: !o.production})
 	require.NoError(t, err)
 	b := &Bundle{
 		Service: service, DB: db, URL: url, Files: folder, Rail: &Rail{},
@@ -99,7 +99,8 @@ func Source() model.Actor {
 	return model.Actor{Kind: model.ActorSource, Name: "feeds", Client: "feeds", Scopes: []model.Scope{model.ScopeObservationsWrite}, AnySource: true}
 }
 
-func keys() model.Keys {
+// Keys are the keys of every service of the tests.
+func Keys() model.Keys {
 	return model.Keys{
 		Seal:        []model.SealKey{{ID: "test", Secret: []byte("0123456789abcdef0123456789abcdef")}},
 		Fingerprint: []byte("fingerprint-key-of-the-tests-0123"),

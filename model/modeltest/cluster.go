@@ -110,12 +110,12 @@ func seed(ctx context.Context, url string) error {
 	if _, err := db.Pool.Exec(ctx, jobsTable); err != nil {
 		return err
 	}
-	service, err := model.New(model.Config{DB: db, Queue: Queue{}, Keys: keys()})
+	service, err := model.New(model.Config{DB: db, Queue: Queue{}, Keys: Keys()})
 	if err != nil {
 		return err
 	}
 	for _, partner := range []string{"acme", "globex"} {
-		if err := service.RegisterPartner(ctx, model.System(), partner, partner); err != nil {
+		if _, _, err := service.RegisterPartner(ctx, model.System(), model.PartnerRequest{Slug: partner, Name: partner}); err != nil {
 			return err
 		}
 	}

@@ -16,6 +16,9 @@ type Header struct {
 	Version   int64     `json:"version"` // grows by one with each change of the record itself
 }
 
+// Head is what the record begins with, whatever record it is.
+func (h Header) Head() Header { return h }
+
 // References are the members of a record that belong to the partner alone.
 type References struct {
 	PartnerReference *string           `json:"partner_reference"` // unique per partner and kind

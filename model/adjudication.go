@@ -1,0 +1,98 @@
+package model
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"parapet/model/wire"
+)
+
+// adjudicationRow is what an operator did to a partner's record, and why, in
+// private. Insert-only; only operators read it.
+type adjudicationRow struct {
+	bun.BaseModel `bun:"table:adjudications,alias:aj"`
+
+	ID        uuid.UUID `bun:",pk,type:uuid"`
+	Partner   string    `bun:",pk"`
+	CreatedAt time.Time
+	Operation Operation
+	Author    string
+	PolicyID  *uuid.UUID `bun:"type:uuid"`
+	ClaimID   *uuid.UUID `bun:"type:uuid"`
+	PayoutID  *uuid.UUID `bun:"type:uuid"`
+	Note      *string
+}
+
+// Operation is a verb that operators have.
+type Operation string
+
+// The verbs that leave an adjudication.
+const (
+	OperationDecideClaim     Operation = "decide_claim"
+	OperationWithdrawClaim   Operation = "withdraw_claim"
+	OperationCancelPolicy    Operation = "cancel_policy"
+	OperationBlockPayout     Operation = "block_payout"
+	OperationUnblockPayout   Operation = "unblock_payout"
+	OperationRegisterPartner Operation = "register_partner"
+	OperationDisablePartner  Operation = "disable_partner"
+	OperationEnablePartner   Operation = "enable_partner"
+)
+
+// Adjudication is what an operator did and wrote, for operators' eyes.
+type Adjudication struct {
+	At        time.Time
+	Operation Operation
+	Author    string  // the operator's client, as the issuer names it
+	PayoutID  *string // for what was done to a payout of the claim
+	Note      *string
+}
+
+// maxNote bounds what an operator writes, in characters.
+const maxNote = 2_000
+
+// note is a check of private words: nil where none are needed.
+func (c *fieldCheck) note(text *string, at string) {
+	c.that(text == nil || strings.TrimSpace(*text) != "" && utf8.RuneCountInString(*text) <= maxNote && storable(*text),
+		at, "length", fmt.Sprintf("Write 1 to %d characters, not white space alone.", maxNote))
+}
+
+// storable tells whether Postgres can keep a text.
+func storable(text string) bool { return utf8.ValidString(text) && !strings.ContainsRune(text, 0) }
+
+// adjudicated keeps who did what, in the transaction of its effect.
+func (u *unit) adjudicated(ctx context.Context, row adjudicationRow) error {
+	row.ID, row.CreatedAt, row.Author = newID(), u.now, u.actor.Name
+	if _, err := u.NewInsert().Model(&row).Exec(ctx); err != nil {
+		return fmt.Errorf("keep adjudication: %w", err)
+	}
+	return nil
+}
+
+// ListAdjudications is what operators did to a claim and its payouts, oldest
+// first. Operators only. Errors: not_found, cursor_invalid.
+func (s *Service) ListAdjudications(ctx context.Context, actor Actor, claim string, in PageRequest) (*wire.List[Adjudication], error) {
+	on, err := s.claimOf(ctx, actor, ScopeOperator, claim)
+	if err != nil {
+		return nil, err
+	}
+	var rows []adjudicationRow
+	q := s.db.NewSelect().Model(&rows).Where("aj.claim_id = ?", on.ID).Where("aj.partner = ?", on.Partner)
+	p, err := s.fetch(ctx, actor, q, in, "adjudications/"+claim, oldestFirst)
+	if err != nil {
+		return nil, err
+	}
+	return paged(p, rows, func(r *adjudicationRow) string { return r.ID.String() }, (*adjudicationRow).private)
+}
+
+func (r *adjudicationRow) private() Adjudication {
+	return Adjudication{
+		At: r.CreatedAt, Operation: r.Operation, Author: r.Author,
+		PayoutID: nounPayout.optional(r.PayoutID), Note: r.Note,
+	}
+}
