@@ -66,12 +66,9 @@ func (c *fieldCheck) note(text *string, at string) {
 func storable(text string) bool { return utf8.ValidString(text) && !strings.ContainsRune(text, 0) }
 
 // adjudicated keeps who did what, in the transaction of its effect.
-func (u *unit) adjudicated(ctx context.Context, row adjudicationRow) error {
+func (u *unit) adjudicated(row adjudicationRow) {
 	row.ID, row.CreatedAt, row.Author = newID(), u.now, u.actor.Name
-	if _, err := u.NewInsert().Model(&row).Exec(ctx); err != nil {
-		return fmt.Errorf("keep adjudication: %w", err)
-	}
-	return nil
+	u.insert(&row)
 }
 
 // ListAdjudications is what operators did to a claim and its payouts, oldest

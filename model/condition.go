@@ -15,8 +15,18 @@ import (
 // changes it in between; and after the look-up of the idempotency key, so that a
 // request that was done is answered again although it changed the record itself.
 type Condition struct {
-	ID    string                 // of a quote, a policy or a claim
+	ID    string                 // of a quote, a policy, a claim or a payout
 	Holds func(record any) error // is given the v1 record; why nothing may be written
+}
+
+// AtVersion demands that a record still has the version that was read.
+func AtVersion(id string, version int64) *Condition {
+	return &Condition{ID: id, Holds: func(record any) error {
+		if now := record.(interface{ Head() wire.Header }).Head().Version; now != version {
+			return Fail(CodeVersionMismatch, "It has version %d by now; read it again before you change it.", now)
+		}
+		return nil
+	}}
 }
 
 // fulfilled judges the actor's condition, where there is one.
@@ -44,6 +54,13 @@ func (u *unit) held(ctx context.Context, id string) (any, error) {
 	}
 	if policy, err := nounPolicy.parse(id); err == nil {
 		return u.heldPolicy(ctx, policy)
+	}
+	if payout, err := nounPayout.parse(id); err == nil {
+		_, row, err := u.lockPayout(ctx, "", payout)
+		if err != nil {
+			return nil, err
+		}
+		return row.public(), nil
 	}
 	claim, err := nounClaim.parse(id)
 	if err != nil {

@@ -11,7 +11,6 @@ import (
 	"parapet/model/internal/adjudicate"
 	"parapet/model/money"
 	"parapet/model/trigger"
-	"parapet/model/wire"
 )
 
 // judging decides one occurrence for a slice of locked policies: at most one
@@ -69,7 +68,7 @@ func (j *judging) settle(ctx context.Context) error {
 			if err := j.open(p, d); err != nil {
 				return err
 			}
-		case claim.Status == ClaimDeferred && claim.provisional():
+		case claim.Status == ClaimDeferred:
 			if err := j.revise(p, claim, d); err != nil {
 				return err
 			}
@@ -85,7 +84,11 @@ func (j *judging) settle(ctx context.Context) error {
 // provisional tells whether a claim waits for the source's final word, and for
 // nothing else.
 func (r *claimRow) provisional() bool {
-	return len(r.ReasonCodes) == 1 && r.ReasonCodes[0] == adjudicate.ReasonSourceProvisional
+	return r.Status == ClaimDeferred && awaitsSource(r.ReasonCodes)
+}
+
+func awaitsSource(reasons []string) bool {
+	return len(reasons) == 1 && reasons[0] == string(ReasonSourceProvisional)
 }
 
 func (j *judging) open(p *policyRow, d trigger.Determination) error {
@@ -129,9 +132,11 @@ func (j *judging) observed(p *policyRow, row *claimRow, d trigger.Determination)
 }
 
 // revise judges a deferred claim again by what the source says now. One that goes
-// on waiting is written only when the source has news.
+// on waiting is written only when the source has news. One that waits for a human
+// is never decided here, but its determination follows the source: whoever decides
+// sees what is owed today.
 func (j *judging) revise(p *policyRow, row *claimRow, d trigger.Determination) error {
-	settled := j.settled(p)
+	settled := j.settled(p) && row.provisional()
 	if waits := !settled || d.Amount == 0 && j.growing(p); waits && !j.changed(row) {
 		return nil
 	}
@@ -146,7 +151,7 @@ func (j *judging) revise(p *policyRow, row *claimRow, d trigger.Determination) e
 		return j.decide(p, row, det, d)
 	}
 	j.touch(&row.header)
-	return j.say(row, det, EventClaimUpdated, "The source revised its preliminary values.", map[string]any{"determination": det.Body})
+	return j.say(row, det, EventClaimUpdated, "The source revised its values.", map[string]any{"determination": det.Body})
 }
 
 // changed tells whether the source's word is another one than the claim rests
@@ -167,33 +172,11 @@ func (j *judging) decide(p *policyRow, row *claimRow, det *determinationRow, d t
 		Met: d.Met && d.Amount > 0, Reason: string(d.Reason), Owed: d.Amount, Remaining: p.LimitRemaining,
 		Settled: j.settled(p), Growing: j.growing(p), Same: j.claimedBy(p, row), Duplicate: j.duplicate(p, row, d.OccurredAt),
 	})
-	outcome := string(decision.Outcome)
-	row.Outcome, row.ReasonCodes, row.DecidedAt, row.NextReviewAt = &outcome, decision.Reasons, &j.now, nil
-	if row.provisional() {
-		review := j.reviewAt(p)
-		row.NextReviewAt = &review
+	var review *time.Time
+	if awaitsSource(decision.Reasons) {
+		review = new(j.reviewAt(p))
 	}
-	if decision.Outcome == adjudicate.Approve {
-		row.Amount = &decision.Amount
-	}
-	event, err := j.become(row, ClaimStatus(outcome))
-	if err != nil {
-		return err
-	}
-	err = j.say(row, det, event, decisionSentence(row), map[string]any{"decision": row.public(claimParts{}).Decision, "amount": row.money(row.Amount)})
-	if err != nil || decision.Outcome != adjudicate.Approve {
-		return err
-	}
-	return j.owe(p, row, decision.Amount)
-}
-
-// become moves a claim; one that goes on waiting, for another reason, is updated.
-func (j *judging) become(row *claimRow, to ClaimStatus) (EventType, error) {
-	if row.Status == to {
-		j.touch(&row.header)
-		return EventClaimUpdated, nil
-	}
-	return step(j.unit, &row.header, ClaimArrows, &row.Status, to)
+	return j.rule(p, row, det, decision, review)
 }
 
 // reviewAfter is when a claim that waits for its source is looked at again, though
@@ -242,41 +225,14 @@ func (j *judging) raise(p *policyRow, row *claimRow, d trigger.Determination) er
 	return j.owe(p, row, more)
 }
 
-// owe reserves the limit and makes the payout.
-func (j *judging) owe(p *policyRow, row *claimRow, amount int64) error {
-	p.LimitRemaining -= amount
-	event := EventPolicyUpdated
-	if p.LimitRemaining == 0 && p.Status == PolicyActive {
-		var err error
-		if event, err = step(j.unit, &p.header, PolicyArrows, &p.Status, PolicyExhausted); err != nil {
-			return err
-		}
-	} else {
-		j.touch(&p.header)
-	}
-	j.shrunk = append(j.shrunk, p)
-	if _, err := j.record(event, &p.header, nounPolicy, p.public(j.now, j.briefs(p.ID))); err != nil {
-		return err
-	}
-	payout := &payoutRow{
-		header: j.fresh(p.Partner), ClaimID: row.ID, PolicyID: p.ID, Status: PayoutPending, Part: j.parts[row.ID] + 1,
-		Amount: amount, Currency: p.Currency, KeyNumber: 1,
-	}
-	j.payouts = append(j.payouts, payout)
-	return j.startPayout(p, row, payout, j.methods[p.ID])
-}
-
-func (j *judging) briefs(policy uuid.UUID) []wire.ClaimBrief {
-	briefs := make([]wire.ClaimBrief, 0, len(j.others[policy]))
-	for _, c := range j.others[policy] {
-		briefs = append(briefs, claimBrief{c.ID, string(c.Status)}.public())
-	}
-	return briefs
-}
-
-// say writes one event and its sentence in the claim's story.
+// say writes one event and its sentence in the claim's story; det is nil for a
+// claim without an occurrence.
 func (j *judging) say(row *claimRow, det *determinationRow, kind EventType, summary string, data any) error {
-	event, err := j.record(kind, &row.header, nounClaim, row.public(claimParts{occurrence: j.about(row), determination: &det.Body}))
+	var parts claimParts
+	if det != nil {
+		parts = claimParts{occurrence: j.about(row), determination: &det.Body}
+	}
+	event, err := j.record(kind, &row.header, nounClaim, row.public(parts))
 	if err != nil {
 		return err
 	}

@@ -27,7 +27,7 @@ func (j *judging) read(ctx context.Context, policies []*policyRow) error {
 	for _, c := range claims {
 		j.sinceTold(c)
 		j.others[c.PolicyID] = append(j.others[c.PolicyID], c)
-		if have := j.existing[c.PolicyID]; j.concerns(c) && (have == nil || c.provisional() && !have.provisional()) {
+		if have := j.existing[c.PolicyID]; j.concerns(c) && (have == nil || c.standing() > have.standing()) {
 			j.existing[c.PolicyID] = c
 		}
 	}
@@ -43,6 +43,9 @@ func (j *judging) read(ctx context.Context, policies []*policyRow) error {
 
 // names are the occurrence and everything that was merged into it.
 func (j *judging) names(ctx context.Context) error {
+	if j.occurrence == nil { // a claim for approval is about none
+		return nil
+	}
 	var merged []uuid.UUID
 	err := j.NewSelect().Model((*occurrenceRow)(nil)).Column("id").Where("merged_into = ?", j.occurrence.ID).Scan(ctx, &merged)
 	if err != nil {
@@ -57,6 +60,19 @@ func (j *judging) names(ctx context.Context) error {
 
 // concerns tells whether a claim is about the occurrence, by whatever name.
 func (j *judging) concerns(c *claimRow) bool { return c.OccurrenceID != nil && j.same[*c.OccurrenceID] }
+
+// standing orders a policy's claims for one occurrence, which were once two: who
+// waits for the source is heard first, who was declined or withdrawn last.
+func (r *claimRow) standing() int {
+	switch {
+	case r.provisional():
+		return 2
+	case r.counts():
+		return 1
+	default:
+		return 0
+	}
+}
 
 func (j *judging) readHappened(ctx context.Context, claims []*claimRow) error {
 	j.happened = make(map[uuid.UUID]*occurrenceRow)

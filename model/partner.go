@@ -89,7 +89,8 @@ func (u *unit) register(ctx context.Context, row *partnerRow) (bool, error) {
 		return false, fmt.Errorf("register partner: %w", err)
 	}
 	if n, err := res.RowsAffected(); err != nil || n == 1 {
-		return true, u.adjudicated(ctx, adjudicationRow{Operation: OperationRegisterPartner, Partner: row.Slug})
+		u.adjudicated(adjudicationRow{Operation: OperationRegisterPartner, Partner: row.Slug})
+		return true, err
 	}
 	if err := u.NewSelect().Model(row).WherePK().Scan(ctx); err != nil {
 		return false, fmt.Errorf("read partner: %w", err)
@@ -140,9 +141,7 @@ func (s *Service) allow(ctx context.Context, actor Actor, in PartnerStatusReques
 			if _, err := u.NewUpdate().Model(row).Column("status", "version", "updated_at").WherePK().Exec(ctx); err != nil {
 				return fmt.Errorf("write partner: %w", err)
 			}
-			if err := u.adjudicated(ctx, adjudicationRow{Operation: what, Partner: row.Slug, Note: &in.Reason}); err != nil {
-				return err
-			}
+			u.adjudicated(adjudicationRow{Operation: what, Partner: row.Slug, Note: &in.Reason})
 		}
 		partner = row.public()
 		return u.answered(statusOK, partner.ID, partner)

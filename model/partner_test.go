@@ -48,14 +48,14 @@ func TestAPartnersNameIsOneLine(t *testing.T) {
 	b := modeltest.New(t)
 	for _, name := range []string{"", " Acme", "Acme\n", "A\x00cme", strings.Repeat("ä", 201)} {
 		_, _, err := b.Service.RegisterPartner(t.Context(), b.Operator, model.PartnerRequest{Slug: "-acme", Name: name})
-		require.Equal(t, []string{"/slug", "/name"}, pointers(failure(t, err)), "%q", name)
+		require.Equal(t, []string{"/name", "/slug"}, pointers(failure(t, err)), "%q", name)
 	}
 }
 
 func TestADisabledPartnerMayDoNothing(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	other, err := model.New(model.Config{DB: b.DB.Bun, Queue: modeltest.Queue{}, Keys: modeltest.Keys()})
+	other, err := model.New(model.Config{DB: b.DB, Queue: modeltest.Queue{}, Keys: modeltest.Keys()})
 	require.NoError(t, err)
 	policy := b.Cover("quake-circle", nil)
 	refused := func(s *model.Service) bool {

@@ -26,8 +26,9 @@ type payoutRow struct {
 	Currency          string
 	PayoutMethodID    *uuid.UUID `bun:"type:uuid"`
 	BlockedReason     *BlockedReason
-	Attempts          int // calls to a rail
-	KeyNumber         int // n of the rail's key <payout id>.<n>; grows after a definite refusal only
+	HeldOver          *BlockedReason // what blocked it when an operator held it
+	Attempts          int            // calls to a rail
+	KeyNumber         int            // n of the rail's key <payout id>.<n>; grows after a definite refusal only
 	NextAttemptAt     *time.Time
 	Provider          *string
 	ProviderReference *string
@@ -177,9 +178,9 @@ func (u *unit) methodsOf(ctx context.Context, policies []*policyRow) (map[uuid.U
 // movePayout moves a locked payout and tells it; the caller writes told.
 func (u *unit) movePayout(ctx context.Context, claim *claimRow, row *payoutRow, to PayoutStatus, summary string) error {
 	if to != PayoutBlocked {
-		row.BlockedReason = nil
+		row.BlockedReason, row.HeldOver = nil, nil
 	}
-	event, err := move(ctx, u, row, PayoutArrows, &row.Status, to, "blocked_reason", "payout_method_id", "attempts",
+	event, err := move(ctx, u, row, PayoutArrows, &row.Status, to, "blocked_reason", "held_over", "payout_method_id", "attempts",
 		"key_number", "next_attempt_at", "provider", "provider_reference", "released_at", "reconciled_at")
 	if err != nil {
 		return err
@@ -191,13 +192,16 @@ func (u *unit) movePayout(ctx context.Context, claim *claimRow, row *payoutRow, 
 func (u *unit) block(ctx context.Context, claim *claimRow, row *payoutRow, reason BlockedReason) error {
 	was := row.BlockedReason
 	row.BlockedReason, row.NextAttemptAt = &reason, nil
+	if !row.held() {
+		row.HeldOver = nil
+	}
 	if row.Status != PayoutBlocked {
 		return u.movePayout(ctx, claim, row, PayoutBlocked, blockedSentence(reason))
 	}
 	if was != nil && *was == reason {
 		return nil
 	}
-	if err := u.save(ctx, row, "blocked_reason", "next_attempt_at"); err != nil {
+	if err := u.save(ctx, row, "blocked_reason", "held_over", "next_attempt_at"); err != nil {
 		return err
 	}
 	return u.sayPayout(claim, row, EventPayoutUpdated, blockedSentence(reason))
@@ -229,25 +233,38 @@ func (u *unit) reconsider(ctx context.Context, p *policyRow, claim *claimRow) er
 }
 
 func (u *unit) unblock(ctx context.Context, p *policyRow, claim *claimRow, row *payoutRow, method *payoutMethodRow) error {
-	refused := row.BlockedReason != nil && *row.BlockedReason == BlockedRailRejected
-	same := method != nil && row.PayoutMethodID != nil && method.ID == *row.PayoutMethodID
-	switch {
-	case refused && (method == nil || same):
-		return nil // the rail said no to this account; only another one helps
-	case row.Status == PayoutPending && same:
+	if row.Status == PayoutPending && row.goesTo(method) {
 		return nil
 	}
-	reason, err := u.obstacle(p, row, method)
+	reason, err := u.remains(p, row, method, row.BlockedReason)
 	switch {
 	case err != nil:
 		return err
 	case reason == "":
 		return u.ready(ctx, claim, row, method)
-	case refused && reason == BlockedMethodUnverified:
-		return nil
 	default:
 		return u.block(ctx, claim, row, reason)
 	}
+}
+
+// remains is what still blocks a payout that was blocked for a reason. A rail that
+// said no to an account is not asked about it again: only another one that is
+// verified helps.
+func (u *unit) remains(p *policyRow, row *payoutRow, method *payoutMethodRow, was *BlockedReason) (BlockedReason, error) {
+	refused := was != nil && *was == BlockedRailRejected
+	if refused && (method == nil || row.goesTo(method)) {
+		return BlockedRailRejected, nil
+	}
+	reason, err := u.obstacle(p, row, method)
+	if refused && reason == BlockedMethodUnverified {
+		return BlockedRailRejected, err
+	}
+	return reason, err
+}
+
+// goesTo tells whether the payout was last meant for a method.
+func (r *payoutRow) goesTo(method *payoutMethodRow) bool {
+	return method != nil && r.PayoutMethodID != nil && method.ID == *r.PayoutMethodID
 }
 
 // ready makes a payout pending with a method; one that is pending gets the new
@@ -255,6 +272,9 @@ func (u *unit) unblock(ctx context.Context, p *policyRow, claim *claimRow, row *
 func (u *unit) ready(ctx context.Context, claim *claimRow, row *payoutRow, method *payoutMethodRow) error {
 	row.PayoutMethodID, row.NextAttemptAt = &method.ID, &u.now
 	u.enqueue(ReleasePayout{Partner: row.Partner, ID: nounPayout.id(row.ID)})
+	if row.held() {
+		return u.movePayout(ctx, claim, row, PayoutPending, "The hold was lifted; the payout can go out.")
+	}
 	if row.Status != PayoutPending {
 		return u.movePayout(ctx, claim, row, PayoutPending, "The payout can go out: its payout method is verified.")
 	}

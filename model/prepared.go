@@ -154,7 +154,7 @@ func (u *unit) update(ctx context.Context, row interface{ head() *header }, was 
 	}
 	u.later.Queue(text, args...).Exec(func(done pgconn.CommandTag) error {
 		if done.RowsAffected() != 1 {
-			return Fail(CodeStateConflict, "Somebody else changed it at the same moment; read it again and retry.")
+			return overtaken()
 		}
 		return nil
 	})

@@ -218,29 +218,35 @@ func (u *unit) conclude(ctx context.Context, rail string, claim *claimRow, row *
 	return again, u.sayPayout(claim, row, EventPayoutUpdated, "The rail's answer is still unknown.")
 }
 
-// payoutChange is a change of one payout on its way: the claim is locked before
-// the payout.
+// payoutChange is a change of one payout on its way.
 func (s *Service) payoutChange(ctx context.Context, actor Actor, partner, id string, do func(context.Context, *unit, *claimRow, *payoutRow) error) error {
 	key, err := nounPayout.parse(id)
 	if err != nil {
 		return err
 	}
 	return s.change(ctx, actor, func(ctx context.Context, u *unit) error {
-		row := new(payoutRow)
-		if err := u.NewSelect().Model(row).Where("po.id = ?", key).Where("po.partner = ?", partner).Scan(ctx); err != nil {
-			if absent(err) {
-				return nounPayout.notFound()
-			}
-			return fmt.Errorf("read payout: %w", err)
-		}
-		claim, err := u.lockClaim(ctx, row.ClaimID)
+		claim, row, err := u.lockPayout(ctx, partner, key)
 		if err != nil {
-			return err
-		}
-		row = new(payoutRow)
-		if err := u.locked(ctx, row, key, nounPayout); err != nil {
 			return err
 		}
 		return do(ctx, u, claim, row)
 	})
+}
+
+// lockPayout locks a payout, and its claim before it. Without a partner it is
+// whoever's payout the actor may see.
+func (u *unit) lockPayout(ctx context.Context, partner string, id uuid.UUID) (*claimRow, *payoutRow, error) {
+	row := new(payoutRow)
+	if err := u.actor.tenancy(u.NewSelect().Model(row).Where("po.id = ?0 and ?1 in ('', po.partner)", id, partner)).Scan(ctx); err != nil {
+		if absent(err) {
+			return nil, nil, nounPayout.notFound()
+		}
+		return nil, nil, fmt.Errorf("read payout: %w", err)
+	}
+	claim, err := u.lockClaim(ctx, row.ClaimID)
+	if err != nil {
+		return nil, nil, err
+	}
+	row = new(payoutRow)
+	return claim, row, u.locked(ctx, row, id, nounPayout)
 }

@@ -89,7 +89,7 @@ func (u *unit) archivePolicies(ctx context.Context) (int, error) {
 	return len(rows), u.movePolicies(ctx, rows, PolicyArchived)
 }
 
-func (u *unit) movePolicies(ctx context.Context, rows []*policyRow, to PolicyStatus) error {
+func (u *unit) movePolicies(ctx context.Context, rows []*policyRow, to PolicyStatus, columns ...string) error {
 	if len(rows) == 0 {
 		return nil
 	}
@@ -99,7 +99,7 @@ func (u *unit) movePolicies(ctx context.Context, rows []*policyRow, to PolicySta
 	}
 	for _, row := range rows {
 		u.since(&row.header)
-		event, err := move(ctx, u, row, PolicyArrows, &row.Status, to)
+		event, err := move(ctx, u, row, PolicyArrows, &row.Status, to, columns...)
 		if err != nil {
 			return err
 		}
@@ -133,10 +133,12 @@ func (u *unit) revivePayouts(ctx context.Context) (int, error) {
 }
 
 // reviewClaims judges claims again whose source did not settle what they wait
-// for by the time that was named, and names the next time.
+// for by the time that was named, and names the next time. What waits for a human
+// stays as the human left it.
 func (u *unit) reviewClaims(ctx context.Context) (int, error) {
 	var rows []*claimRow
-	err := due(u.NewSelect().Model(&rows).Where("c.status = ?", ClaimDeferred).Where("c.next_review_at <= ?", u.now).Where("c.occurrence_id is not null")).Scan(ctx)
+	err := due(u.NewSelect().Model(&rows).Where("c.status = ?", ClaimDeferred).Where("c.next_review_at <= ?", u.now).
+		Where("c.reason_codes = array[?]", ReasonSourceProvisional)).Scan(ctx)
 	if err != nil || len(rows) == 0 {
 		return 0, err
 	}

@@ -105,6 +105,17 @@ func (u *unit) since(rows ...*header) {
 	}
 }
 
+// renew reads the clock again, for what must not lie before anything that was
+// decided while the unit waited for a lock.
+func (u *unit) renew(ctx context.Context) error {
+	was := u.now
+	if err := u.pg.QueryRow(ctx, "select "+businessNow).Scan(&u.now); err != nil {
+		return fmt.Errorf("renew: %w", err)
+	}
+	u.now = maxTime(was, u.now)
+	return nil
+}
+
 // fresh is the header of a new row of a partner.
 func (u *unit) fresh(partner string) header {
 	return header{ID: newID(), Partner: partner, Version: 1, CreatedAt: u.now, UpdatedAt: u.now}
@@ -161,6 +172,11 @@ func step[S ~string](u *unit, row *header, arrows []Arrow[S], status *S, to S) (
 	*status = to
 	u.touch(row)
 	return event, nil
+}
+
+// overtaken is the answer to whoever came second.
+func overtaken() *Error {
+	return Fail(CodeStateConflict, "Somebody else changed it at the same moment; read it again and retry.")
 }
 
 // as lets somebody else act until the returned function is called.

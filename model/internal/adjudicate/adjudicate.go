@@ -3,6 +3,8 @@
 // they were weighed.
 package adjudicate
 
+import "slices"
+
 // Outcome is what was decided.
 type Outcome string
 
@@ -63,4 +65,13 @@ func Decide(f Facts) Decision {
 	default:
 		return Decision{Outcome: Approve, Reasons: []string{ReasonThresholdMet}, Amount: f.Owed}
 	}
+}
+
+// Grant is an operator's approval: what is owed up to what remains of the limit,
+// for the reasons given.
+func Grant(owed, remaining int64, reasons []string) Decision {
+	if owed > remaining {
+		return Decision{Outcome: Approve, Reasons: append(slices.Clone(reasons), ReasonLimitExhausted), Amount: remaining}
+	}
+	return Decision{Outcome: Approve, Reasons: reasons, Amount: owed}
 }

@@ -1,0 +1,60 @@
+package model
+
+import (
+	"slices"
+	"strings"
+)
+
+// ReasonCode is a public reason of a decision: why, for machines.
+type ReasonCode string
+
+// The contract's reasons.
+const (
+	ReasonThresholdMet      ReasonCode = "threshold_met"
+	ReasonThresholdNotMet   ReasonCode = "threshold_not_met"
+	ReasonOutsidePeriod     ReasonCode = "outside_period"
+	ReasonOutsidePlace      ReasonCode = "outside_place"
+	ReasonWaitingPeriod     ReasonCode = "waiting_period"
+	ReasonLimitExhausted    ReasonCode = "limit_exhausted"
+	ReasonDuplicateEvent    ReasonCode = "duplicate_event"
+	ReasonSourceProvisional ReasonCode = "source_provisional" // alone: the source's final word decides
+	ReasonEvidenceNeeded    ReasonCode = "evidence_needed"
+	ReasonComplianceHold    ReasonCode = "compliance_hold"
+	ReasonGoodwill          ReasonCode = "goodwill"
+	ReasonOperatorDecision  ReasonCode = "operator_decision"
+)
+
+// givable are the reasons an operator can give, by outcome. That the limit cut an
+// approval down is found out, not said.
+var givable = map[ClaimStatus][]ReasonCode{
+	ClaimApproved: {ReasonThresholdMet, ReasonGoodwill, ReasonOperatorDecision},
+	ClaimDeferred: {ReasonDuplicateEvent, ReasonSourceProvisional, ReasonEvidenceNeeded, ReasonComplianceHold, ReasonOperatorDecision},
+	ClaimDeclined: {
+		ReasonThresholdNotMet, ReasonOutsidePeriod, ReasonOutsidePlace, ReasonWaitingPeriod, ReasonLimitExhausted,
+		ReasonDuplicateEvent, ReasonEvidenceNeeded, ReasonComplianceHold, ReasonOperatorDecision,
+	},
+}
+
+// givenReasons are the reasons in the order they were given, without repeats;
+// without any it was the operator's decision.
+func givenReasons(codes []ReasonCode) []string {
+	var reasons []string
+	for _, code := range codes {
+		if !slices.Contains(reasons, string(code)) {
+			reasons = append(reasons, string(code))
+		}
+	}
+	if len(reasons) == 0 {
+		return []string{string(ReasonOperatorDecision)}
+	}
+	return reasons
+}
+
+// oneOf names what may be said, for a sentence.
+func oneOf[S ~string](words []S) string {
+	var text []string
+	for _, word := range words {
+		text = append(text, string(word))
+	}
+	return strings.Join(text, ", ")
+}
