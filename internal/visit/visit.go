@@ -19,6 +19,9 @@ type Visit struct {
 	Admit func(context.Context) (model.Actor, error)
 	// Shown is an error as it may be shown.
 	Shown func(context.Context, error) *model.Error
+	// Hurry bounds the arrival of the request's body; what it returns lifts the
+	// bound.
+	Hurry func() (lift func())
 	// Blame tells the request's line of log why something failed on our side. The
 	// answer says itself that it did.
 	Blame func(cause error)
