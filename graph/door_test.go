@@ -60,6 +60,7 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		Shown: func(_ context.Context, err error) *model.Error {
 			return refusal.Shown(err, func() bool { return false })
 		},
+		Hurry: func() func() { return func() {} },
 		Blame: func(cause error) { d.blamed = append(d.blamed, cause) },
 	})))
 }

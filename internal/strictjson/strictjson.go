@@ -51,6 +51,29 @@ func Bounded(body []byte) (values int, _ error) {
 	return values, nil
 }
 
+// InsideMember tells whether the beginning of a JSON text ends within a string that
+// is deeper than the members of the outermost object.
+func InsideMember(beginning []byte) bool {
+	depth, quoted := 0, false
+	for i := 0; i < len(beginning); i++ {
+		switch beginning[i] {
+		case '"':
+			quoted = !quoted
+		case '\\':
+			i++
+		case '{', '[':
+			if !quoted {
+				depth++
+			}
+		case '}', ']':
+			if !quoted {
+				depth--
+			}
+		}
+	}
+	return quoted && depth > 1
+}
+
 // Malformed says what a syntax error is, as far as it concerns the caller. Errors:
 // malformed_json, duplicate_field.
 func Malformed(err error) *model.Error {
