@@ -10,7 +10,6 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"parapet/graph/guard"
-	"parapet/internal/strictjson"
 	"parapet/model"
 )
 
@@ -140,7 +139,7 @@ func asGraphQL(err error) *gqlerror.Error {
 func explained(refusals gqlerror.List) gqlerror.List {
 	for i, e := range refusals {
 		if e.Unwrap() == nil {
-			ours := gqlerror.Wrap(model.Fail(model.CodeValidationFailed, "%s.", strictjson.Shortened(e.Message)))
+			ours := gqlerror.Wrap(model.Fail(model.CodeValidationFailed, "%s", guard.Sentence(e.Message)))
 			ours.Locations, ours.Path = e.Locations, e.Path
 			refusals[i] = ours
 		}

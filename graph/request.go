@@ -8,7 +8,6 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
-	"os"
 	"strings"
 
 	"github.com/99designs/gqlgen/graphql"
@@ -55,7 +54,7 @@ func (p *posted) params(r *http.Request) *graphql.RawParams {
 // read is what a request asks for, and how long its body was. Errors:
 // media_type_unsupported, body_too_large, malformed_json, duplicate_field,
 // parameter_invalid.
-func read(w http.ResponseWriter, r *http.Request) (*posted, int, error) {
+func read(r *http.Request) (*posted, int, error) {
 	if r.Method != http.MethodPost {
 		asked, err := fromAddress(r.URL.RawQuery)
 		return asked, 0, err
@@ -63,7 +62,7 @@ func read(w http.ResponseWriter, r *http.Request) (*posted, int, error) {
 	if err := writtenAsJSON(r.Header); err != nil {
 		return nil, 0, err
 	}
-	body, err := readBody(w, r)
+	body, err := readBody(r)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -84,39 +83,30 @@ func writtenAsJSON(header http.Header) error {
 
 // readBody reads a body of at most 1 MiB; or of an attachment, which is one long
 // string among the variables.
-func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+func readBody(r *http.Request) ([]byte, error) {
+	v := visit.From(r.Context())
+	defer v.Hurry()()
 	if r.ContentLength > attachmentLimit {
-		w.Header().Set("Connection", "close") // the rest is not worth reading
-		return nil, tooLarge(attachmentLimit)
+		return nil, v.TooLarge(attachmentLimit)
 	}
-	defer visit.From(r.Context()).Hurry()()
 	var body bytes.Buffer
 	if length := r.ContentLength; length > 0 {
-		body.Grow(int(min(length, bodyLimit)) + 1)
+		body.Grow(int(min(length, bodyLimit)) + bytes.MinRead) // room to see the end
 	}
 	_, err := body.ReadFrom(io.LimitReader(r.Body, bodyLimit+1))
 	if err == nil && body.Len() > bodyLimit {
 		if !strictjson.InsideMember(body.Bytes()) {
-			w.Header().Set("Connection", "close")
-			return nil, tooLarge(bodyLimit)
+			return nil, v.TooLarge(bodyLimit)
 		}
-		body.Grow(int(min(max(r.ContentLength-bodyLimit, bodyLimit), attachmentLimit)))
-		_, err = body.ReadFrom(http.MaxBytesReader(w, r.Body, attachmentLimit-bodyLimit))
+		_, err = body.ReadFrom(io.LimitReader(r.Body, attachmentLimit-bodyLimit))
 	}
-	switch excess := (*http.MaxBytesError)(nil); {
-	case errors.As(err, &excess):
-		return nil, tooLarge(attachmentLimit)
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		w.Header().Set("Connection", "close")
-		return nil, model.Fail(model.CodeMalformedJSON, "The body did not arrive in time.").Because(err)
+	switch {
 	case err != nil:
-		return nil, model.Fail(model.CodeMalformedJSON, "The body ended before its end.").Because(err)
+		return nil, v.CutOff(err)
+	case body.Len() > attachmentLimit:
+		return nil, v.TooLarge(attachmentLimit)
 	}
 	return body.Bytes(), nil
-}
-
-func tooLarge(limit int) *model.Error {
-	return model.Fail(model.CodeBodyTooLarge, "A body has at most %d MiB here.", limit>>20)
 }
 
 // numbers keeps the digits of a number as they were written.

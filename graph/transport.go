@@ -6,6 +6,7 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
 
+	"parapet/internal/visit"
 	"parapet/model"
 )
 
@@ -27,7 +28,7 @@ func (overHTTP) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphExe
 		refuse(ctx, w, media, err)
 		return
 	}
-	asked, length, err := read(w, r)
+	asked, length, err := read(r)
 	if err != nil {
 		refuse(ctx, w, media, err)
 		return
@@ -66,7 +67,7 @@ func fits(w http.ResponseWriter, r *http.Request, operation *graphql.OperationCo
 	case kind == ast.Subscription:
 		return model.Fail(model.CodeNotAcceptable, "A subscription is answered with Accept: text/event-stream, or over a WebSocket.")
 	case length > bodyLimit && !attaches(operation):
-		return tooLarge(bodyLimit)
+		return visit.From(r.Context()).TooLarge(bodyLimit)
 	default:
 		return nil
 	}

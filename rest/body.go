@@ -36,19 +36,25 @@ func (c *call) body() ([]byte, error) {
 	limit := c.route.limit
 	defer c.hurry()()
 	if c.request.ContentLength > limit {
-		return nil, c.tooLarge()
+		return nil, c.tooLarge(limit)
 	}
 	body, err := io.ReadAll(io.LimitReader(c.request.Body, limit+1))
 	switch {
 	case int64(len(body)) > limit:
-		return nil, c.tooLarge()
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		c.Header().Set("Connection", "close")
-		return nil, model.Fail(model.CodeMalformedJSON, "The body did not arrive within %v.", bodyTimeout).Because(err)
+		return nil, c.tooLarge(limit)
 	case err != nil:
-		return nil, model.Fail(model.CodeMalformedJSON, "The body ended before its end.").Because(err)
+		return nil, c.cutOff(err)
 	}
 	return body, nil
+}
+
+// cutOff is a body that could not be read to its end.
+func (c *call) cutOff(err error) error {
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		c.Header().Set("Connection", "close")
+		return model.Fail(model.CodeMalformedJSON, "The body did not arrive within %v.", bodyTimeout).Because(err)
+	}
+	return model.Fail(model.CodeMalformedJSON, "The body ended before its end.").Because(err)
 }
 
 // maxDrained is how much of a body that is too large is still taken, in bytes.
@@ -57,12 +63,12 @@ const maxDrained = 32 << 20
 // tooLarge takes the rest of the body and throws it away: many clients look for an
 // answer only when they have sent everything, and would see a broken connection
 // instead. Who asks first whether to send is answered without.
-func (c *call) tooLarge() error {
-	asks := c.request.ContentLength > c.route.limit && c.request.Header.Get("Expect") != ""
+func (c *call) tooLarge(limit int64) error {
+	asks := c.request.ContentLength > limit && c.request.Header.Get("Expect") != ""
 	if asks || !drained(c.request.Body) {
 		c.Header().Set("Connection", "close")
 	}
-	return model.Fail(model.CodeBodyTooLarge, "A body has at most %d MiB here.", c.route.limit>>20)
+	return model.Fail(model.CodeBodyTooLarge, "A body has at most %d MiB here.", limit>>20)
 }
 
 // drained tells whether the body ended within the bound.

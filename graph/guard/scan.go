@@ -9,7 +9,6 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 	"github.com/vektah/gqlparser/v2/lexer"
 
-	"parapet/internal/strictjson"
 	"parapet/model"
 )
 
@@ -76,14 +75,20 @@ func syntax(err error) error {
 	if !errors.As(err, &found) {
 		return refuse(nil, model.CodeValidationFailed, "The query is not GraphQL.")
 	}
-	refused := gqlerror.Wrap(model.Fail(model.CodeValidationFailed, "The query is not GraphQL: %s", sentence(found.Message)))
+	refused := gqlerror.Wrap(model.Fail(model.CodeValidationFailed, "The query is not GraphQL: %s", Sentence(found.Message)))
 	refused.Locations = found.Locations
 	return refused
 }
 
-// sentence shortens a library's message and ends it, as far as it has no end.
-func sentence(message string) string {
-	message = strictjson.Shortened(message)
+// shownBytes bounds how much of a library's message is shown: it quotes the
+// document.
+const shownBytes = 256
+
+// Sentence is a library's message as far as it can be shown, ended.
+func Sentence(message string) string {
+	if len(message) > shownBytes {
+		return strings.ToValidUTF8(message[:shownBytes], "") + "…"
+	}
 	if strings.HasSuffix(message, ".") || strings.HasSuffix(message, "?") {
 		return message
 	}
