@@ -20,8 +20,11 @@ func newSchemas() huma.Registry {
 
 // schemaName keeps apart what has one name in two packages.
 func schemaName(t reflect.Type, hint string) string {
-	if t == reflect.TypeFor[trigger.Payout]() {
+	switch t {
+	case reflect.TypeFor[trigger.Payout]():
 		return "PayoutShape"
+	case reflect.TypeFor[wire.List[wire.ObservationResult]]():
+		return "ObservationResults"
 	}
 	return huma.DefaultSchemaNamer(t, hint)
 }
@@ -42,6 +45,13 @@ func schemaOf[T any](schemas huma.Registry) *huma.Schema {
 	return schemas.Schema(reflect.TypeFor[T](), true, "")
 }
 
+// either is one of several forms, as a schema with a name: generators make a type
+// of it.
+func either(schemas huma.Registry, name string, forms ...*huma.Schema) *huma.Schema {
+	schemas.Map()[name] = oneOf(forms...)
+	return &huma.Schema{Ref: "#/components/schemas/" + name}
+}
+
 func oneOf(schemas ...*huma.Schema) *huma.Schema { return &huma.Schema{OneOf: schemas} }
 
 // finish says what the types' tags alone do not: requests take no unknown members
@@ -56,6 +66,9 @@ func finish(schemas huma.Registry, routes []route) {
 	}
 	for name, schema := range schemas.Map() {
 		request := slices.Contains(strict, name)
+		if schemas.TypeFromRef("#/components/schemas/"+name) == nil {
+			continue // made of others
+		}
 		schema.AdditionalProperties = nil
 		if request {
 			schema.AdditionalProperties = false
