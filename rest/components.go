@@ -22,12 +22,12 @@ var everywhere = []string{
 
 // sharedHeaders are those of answers, in components.
 func sharedHeaders() map[string]*huma.Param {
-	all := map[string]*huma.Param{
+	return map[string]*huma.Param{
 		"X-Request-Id": {Required: true, Schema: text(), Example: "01a1fa6b-33f1-716c-8eb5-f238a40bd080",
 			Description: "Yours, when the request had one of 1 to 128 visible ASCII characters, or a new one. It is in our logs: name it when you ask us."},
 		"traceparent": {Required: true, Schema: text(), Example: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
 			Description: "The trace that the request belongs to (W3C Trace Context): yours continued, or a new one."},
-		"ETag": {Required: true, Schema: text(), Example: `"4P0dKeNhHLRZ5mfXVYjsGGUQGzFkGUXIzKFf3PrtBrE"`,
+		"ETag": {Required: true, Schema: text(),
 			Description: "A digest of this representation, embedded records included (strong, RFC 9110 section 8.8.3). If-None-Match with it answers 304, If-Match makes a write depend on it."},
 		"Location":            {Required: true, Schema: text(), Example: "/v1/quotes/quo_01m7x6n10jewfsb9zcqnfs2052", Description: "Where the new record can be read, under the base address that was called."},
 		"Idempotent-Replayed": {Schema: &huma.Schema{Type: huma.TypeString, Enum: []any{"true"}}, Description: "true when this is the first answer again, because the Idempotency-Key was used for this request before; absent otherwise."},
@@ -40,7 +40,6 @@ func sharedHeaders() map[string]*huma.Param {
 		"RateLimit-Remaining": {Schema: count(), Example: 199, Description: "Requests left of it now."},
 		"RateLimit-Reset":     {Schema: count(), Example: 1, Description: "Seconds until all of it is back; never sooner than Retry-After."},
 	}
-	return all
 }
 
 // sharedParameters are those that mean the same wherever they are taken, in

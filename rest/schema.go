@@ -65,15 +65,15 @@ func finish(schemas huma.Registry, routes []route) {
 		}
 	}
 	for name, schema := range schemas.Map() {
-		request := slices.Contains(strict, name)
-		if schemas.TypeFromRef("#/components/schemas/"+name) == nil {
+		t, request := schemas.TypeFromRef("#/components/schemas/"+name), slices.Contains(strict, name)
+		if t == nil {
 			continue // made of others
 		}
+		slices.SortStableFunc(schema.Required, func(a, b string) int { return rank[a] - rank[b] })
 		schema.AdditionalProperties = nil
 		if request {
 			schema.AdditionalProperties = false
 		}
-		t := schemas.TypeFromRef("#/components/schemas/" + name)
 		for _, list := range freeformLists[t] {
 			property := schema.Properties[list]
 			schema.Properties[list] = &huma.Schema{Type: huma.TypeArray, Description: property.Description, Items: freeform{}.Schema(schemas)}
@@ -86,6 +86,12 @@ func finish(schemas huma.Registry, routes []route) {
 			}
 		}
 	}
+}
+
+// rank brings the members that all records share to where readers look for them:
+// what it is first, what is hung on it last.
+var rank = map[string]int{
+	"id": -2, "object": -1, "partner_reference": 1, "metadata": 2, "partner": 3, "version": 4, "created_at": 5, "updated_at": 6,
 }
 
 // nullable tells whether an answer can carry null: for a pointer that is always
