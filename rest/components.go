@@ -23,12 +23,18 @@ var everywhere = []string{
 // sharedHeaders are those of answers, in components.
 func sharedHeaders() map[string]*huma.Param {
 	return map[string]*huma.Param{
-		"X-Request-Id": {Required: true, Schema: text(), Example: "01a1fa6b-33f1-716c-8eb5-f238a40bd080",
-			Description: "Yours, when the request had one of 1 to 128 visible ASCII characters, or a new one. It is in our logs: name it when you ask us."},
-		"traceparent": {Required: true, Schema: text(), Example: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
-			Description: "The trace that the request belongs to (W3C Trace Context): yours continued, or a new one."},
-		"ETag": {Required: true, Schema: text(),
-			Description: "A digest of this representation, embedded records included (strong, RFC 9110 section 8.8.3). If-None-Match with it answers 304, If-Match makes a write depend on it."},
+		"X-Request-Id": {
+			Required: true, Schema: text(), Example: "01a1fa6b-33f1-716c-8eb5-f238a40bd080",
+			Description: "Yours, when the request had one of 1 to 128 visible ASCII characters, or a new one. It is in our logs: name it when you ask us.",
+		},
+		"traceparent": {
+			Required: true, Schema: text(), Example: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+			Description: "The trace that the request belongs to (W3C Trace Context): yours continued, or a new one.",
+		},
+		"ETag": {
+			Required: true, Schema: text(),
+			Description: "A digest of this representation, embedded records included (strong, RFC 9110 section 8.8.3). If-None-Match with it answers 304, If-Match makes a write depend on it.",
+		},
 		"Location":            {Required: true, Schema: text(), Example: "/v1/quotes/quo_01m7x6n10jewfsb9zcqnfs2052", Description: "Where the new record can be read, under the base address that was called."},
 		"Idempotent-Replayed": {Schema: &huma.Schema{Type: huma.TypeString, Enum: []any{"true"}}, Description: "true when this is the first answer again, because the Idempotency-Key was used for this request before; absent otherwise."},
 		"Retry-After":         {Schema: count(), Example: 1, Description: "Whole seconds to wait before the same request can succeed."},
@@ -52,12 +58,18 @@ func sharedParameters() map[string]*huma.Param {
 	return map[string]*huma.Param{
 		"limit":  {Name: "limit", In: "query", Schema: size, Description: "How many records the page has at most."},
 		"cursor": {Name: "cursor", In: "query", Schema: text(), Description: "next_cursor of the page before. It belongs to this list, filter and partner: another is 400 cursor_invalid."},
-		"Idempotency-Key": {Name: "Idempotency-Key", In: "header", Schema: key, Example: "booking-4711",
-			Description: "Makes it safe to send the request again: the same key with the same request is answered with the first answer for 30 days, with another request it is 422 idempotency_key_reused, and while the first one runs 409 idempotency_in_flight. Refusals are not kept."},
-		"If-Match": {Name: "If-Match", In: "header", Schema: text(), Example: `"4P0dKeNhHLRZ5mfXVYjsGGUQGzFkGUXIzKFf3PrtBrE"`,
-			Description: "ETag of the record that the write is about, from reading it. When the record is another by the time of writing, the answer is 412 version_mismatch and nothing is written. * is any version."},
-		"If-None-Match": {Name: "If-None-Match", In: "header", Schema: text(), Example: `"4P0dKeNhHLRZ5mfXVYjsGGUQGzFkGUXIzKFf3PrtBrE"`,
-			Description: "ETag of what you have: while it is still the same, the answer is 304 without a body."},
+		"Idempotency-Key": {
+			Name: "Idempotency-Key", In: "header", Schema: key, Example: "booking-4711",
+			Description: "Makes it safe to send the request again: the same key with the same request is answered with the first answer for 30 days, with another request it is 422 idempotency_key_reused, and while the first one runs 409 idempotency_in_flight. Refusals are not kept.",
+		},
+		"If-Match": {
+			Name: "If-Match", In: "header", Schema: text(), Example: `"4P0dKeNhHLRZ5mfXVYjsGGUQGzFkGUXIzKFf3PrtBrE"`,
+			Description: "ETag of the record that the write is about, from reading it. When the record is another by the time of writing, the answer is 412 version_mismatch and nothing is written. * is any version.",
+		},
+		"If-None-Match": {
+			Name: "If-None-Match", In: "header", Schema: text(), Example: `"4P0dKeNhHLRZ5mfXVYjsGGUQGzFkGUXIzKFf3PrtBrE"`,
+			Description: "ETag of what you have: while it is still the same, the answer is 304 without a body.",
+		},
 	}
 }
 

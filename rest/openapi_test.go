@@ -196,10 +196,9 @@ func TestWebhooksAreTheCatalogue(t *testing.T) {
 	require.NoError(t, err)
 	var told []string
 	for name, item := range document.doc["webhooks"].(map[string]any) {
-		body, at := document.follow(item, "")
-		body, at = body["post"].(map[string]any)["requestBody"].(map[string]any), "#/webhooks/"+name+"/post/requestBody"
+		body := item.(map[string]any)["post"].(map[string]any)["requestBody"].(map[string]any)
 		media := body["content"].(map[string]any)["application/json"].(map[string]any)
-		schema, _ := document.follow(media["schema"], at)
+		schema, _ := document.follow(media["schema"], "")
 		text, err := json.Marshal(media["example"])
 		require.NoError(t, err)
 		document.fits(t, name, media["schema"].(map[string]any)["$ref"].(string), text)

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"cmp"
 	"reflect"
 	"strings"
 
@@ -31,18 +32,16 @@ var tells = []told{
 	{"webhook_endpoint", "WebhookEndpointEvent", reflect.TypeFor[freeform](), "A webhook endpoint was enabled or disabled", ""},
 }
 
+// added are the events of a claim that tell of what was added to it.
+var added = map[model.EventType]string{
+	model.EventClaimAttachmentAdded: "attachment", model.EventClaimMessageAdded: "message",
+}
+
 // subjectOf is the kind of record that an event type tells of: what stands before
-// the dot, but for what was added to a claim.
+// the dot, but for what was added.
 func subjectOf(event model.EventType) string {
-	switch event {
-	case model.EventClaimAttachmentAdded:
-		return "attachment"
-	case model.EventClaimMessageAdded:
-		return "message"
-	default:
-		noun, _, _ := strings.Cut(string(event), ".")
-		return noun
-	}
+	noun, _, _ := strings.Cut(string(event), ".")
+	return cmp.Or(added[event], noun)
 }
 
 // eventTypes are the words of the catalogue that tell of a kind of record, or all.
