@@ -1,0 +1,141 @@
+// Package egress makes connections to addresses that somebody else named: webhook
+// targets and hazard feeds. What it connects to is judged when it connects, after
+// names are resolved and for every connection anew, so that neither a name that
+// changes its address nor an odd spelling leads to a machine of ours.
+package egress
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+
+	"code.dny.dev/ssrf"
+)
+
+// Config is what a Guard lets pass.
+type Config struct {
+	// Loopback allows 127.0.0.0/8 and ::1, and http beside https there. Development
+	// only.
+	Loopback bool
+	// Proxy is the one proxy to go through, which then judges addresses; nil goes
+	// directly. The environment's proxies are ignored, because one of them would
+	// connect where a Guard refuses to.
+	Proxy *url.URL
+}
+
+// Guard refuses every address that is not public: private, loopback, link-local,
+// shared (CGNAT), metadata, multicast and reserved ranges, and IPv6 forms that
+// stand for an IPv4 address (mapped, NAT64, 6to4). The ranges are those of IANA's
+// special-purpose registries, kept by code.dny.dev/ssrf.
+type Guard struct {
+	config Config
+	judge  *ssrf.Guardian
+}
+
+// New makes a guard.
+func New(c Config) *Guard {
+	options := []ssrf.Option{ssrf.WithAnyPort()}
+	if c.Loopback {
+		options = append(options,
+			ssrf.WithAllowedV4Prefixes(netip.MustParsePrefix("127.0.0.0/8")), ssrf.WithAllowedV6Prefixes(netip.MustParsePrefix("::1/128")))
+	}
+	return &Guard{config: c, judge: ssrf.New(options...)}
+}
+
+// Limits of one connection.
+const (
+	connectTimeout = 10 * time.Second
+	headerLimit    = 64 << 10 // bytes
+	idleAtOneHost  = 64
+)
+
+// Option changes a client.
+type Option func(*http.Client)
+
+// FollowRedirects follows up to ten; each of them passes the guard.
+func FollowRedirects(client *http.Client) { client.CheckRedirect = nil }
+
+// Client makes calls that pass the guard, keep no cookies and take at most timeout
+// in all. Unless it is told to it follows no redirects.
+func (g *Guard) Client(timeout time.Duration, options ...Option) *http.Client {
+	dialer := &net.Dialer{Timeout: connectTimeout, KeepAlive: 30 * time.Second}
+	transport := &http.Transport{
+		DialContext: dialer.DialContext, TLSHandshakeTimeout: connectTimeout, ForceAttemptHTTP2: true,
+		MaxIdleConns: 1024, MaxIdleConnsPerHost: idleAtOneHost, IdleConnTimeout: 90 * time.Second,
+		MaxResponseHeaderBytes: headerLimit, DisableCompression: true,
+	}
+	if g.config.Proxy != nil {
+		transport.Proxy = http.ProxyURL(g.config.Proxy)
+	} else {
+		dialer.Control = g.judge.Safe
+	}
+	client := &http.Client{
+		Transport: transport, Timeout: timeout,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	for _, option := range options {
+		option(client)
+	}
+	return client
+}
+
+// Refuse says what is wrong with an address as far as it can be read off it, empty
+// when nothing is.
+func (g *Guard) Refuse(u *url.URL) string {
+	host := strings.TrimSuffix(u.Hostname(), ".")
+	loopback := host == "localhost" || strings.HasSuffix(host, ".localhost")
+	if address, err := netip.ParseAddr(host); err == nil {
+		loopback = address.Unmap().IsLoopback()
+		port := u.Port()
+		if port == "" {
+			port = "443"
+		}
+		if err := g.judge.Safe(network(address), net.JoinHostPort(host, port), nil); err != nil {
+			return "Use an address on the public internet."
+		}
+	}
+	switch {
+	case loopback && !g.config.Loopback:
+		return "Use an address on the public internet."
+	case u.Scheme != "https" && (u.Scheme != "http" || !loopback):
+		return "Use an https address."
+	case !loopback && !strings.Contains(host, ".") && !strings.Contains(host, ":"):
+		return "Use a host name with a domain, such as hooks.example.com."
+	default:
+		return ""
+	}
+}
+
+func network(address netip.Addr) string {
+	if address.Is4() {
+		return "tcp4"
+	}
+	return "tcp6"
+}
+
+// Failure is why a call had no answer: one word of a short list, which says nothing
+// about our own network.
+func Failure(err error) string {
+	var dns *net.DNSError
+	var op *net.OpError
+	timeout := interface{ Timeout() bool }(nil)
+	switch {
+	case errors.Is(err, ssrf.ErrProhibitedIP), errors.Is(err, ssrf.ErrProhibitedPort), errors.Is(err, ssrf.ErrProhibitedNetwork), errors.Is(err, ssrf.ErrInvalidHostPort):
+		return "address"
+	case errors.As(err, &dns):
+		return "dns"
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
+		return "timeout"
+	case isTLS(err):
+		return "tls"
+	case errors.As(err, &op) && op.Op == "dial":
+		return "refused"
+	default:
+		return "connection"
+	}
+}
