@@ -8,7 +8,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/uuid"
-	"github.com/uptrace/bun"
 
 	"parapet/model/hazard"
 	"parapet/model/money"
@@ -218,31 +217,16 @@ func (u *unit) named(ctx context.Context, p *policyRow, in ClaimRequest) (*occur
 	if station, day, ok := stationDay(event.ID); ok && p.Station != nil {
 		return u.windowAt(ctx, p, event.Source, station, day)
 	}
-	id, err := aliased(ctx, u, p, *event)
-	if err != nil {
-		return nil, none, err
-	}
-	return u.occurrence(ctx, id)
-}
-
-// noSuchEvent answers a source's name that leads nowhere.
-func noSuchEvent() *Error {
-	return Fail(CodeNotFound, "There is no occurrence of this source with this id.")
-}
-
-// aliased is the occurrence that a source's name leads to in the eyes of a
-// policy: one of its own kind first, then what its partner rehearsed.
-func aliased(ctx context.Context, db bun.IDB, p *policyRow, event SourceEvent) (uuid.UUID, error) {
 	alias := new(aliasRow)
-	err := db.NewSelect().Model(alias).Where("source = ?", event.Source).Where("alias = ?", event.ID).
+	err := u.NewSelect().Model(alias).Where("source = ?", event.Source).Where("alias = ?", event.ID).
 		Where("scope in ('', ?)", p.Partner).OrderExpr("kind <> ?, scope desc", p.Kind).Limit(1).Scan(ctx)
 	if absent(err) {
-		return uuid.Nil, noSuchEvent()
+		return nil, none, Fail(CodeNotFound, "There is no occurrence of this source with this id.")
 	}
 	if err != nil {
-		return uuid.Nil, fmt.Errorf("read alias: %w", err)
+		return nil, none, fmt.Errorf("read alias: %w", err)
 	}
-	return alias.OccurrenceID, nil
+	return u.occurrence(ctx, alias.OccurrenceID)
 }
 
 // stationDay splits <station>/<YYYY-MM-DD>.

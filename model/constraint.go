@@ -12,10 +12,11 @@ import (
 // constraints turns the name of a violated constraint into the partner's
 // sentence. A name that is not here is a bug and stays internal.
 var constraints = map[string]func() *Error{
-	"quotes_partner_reference_key":         func() *Error { return referenceTaken(nounQuote) },
-	"policies_partner_reference_key":       func() *Error { return referenceTaken(nounPolicy) },
-	"claims_partner_reference_key":         func() *Error { return referenceTaken(nounClaim) },
-	"payout_methods_partner_reference_key": func() *Error { return referenceTaken(nounPayoutMethod) },
+	"quotes_partner_reference_key":            func() *Error { return referenceTaken(nounQuote) },
+	"policies_partner_reference_key":          func() *Error { return referenceTaken(nounPolicy) },
+	"claims_partner_reference_key":            func() *Error { return referenceTaken(nounClaim) },
+	"payout_methods_partner_reference_key":    func() *Error { return referenceTaken(nounPayoutMethod) },
+	"webhook_endpoints_partner_reference_key": func() *Error { return referenceTaken(nounEndpoint) },
 	"policies_quote_id_key": func() *Error {
 		return Fail(CodeQuoteAlreadyBound, "This quote is already bound.")
 	},

@@ -102,6 +102,8 @@ func (b *bell) wanted() bool {
 func (b *bell) ring() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	close(b.rung)
+	if b.rung != nil {
+		close(b.rung)
+	}
 	b.rung = make(chan struct{})
 }

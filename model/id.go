@@ -20,10 +20,12 @@ var (
 	nounObservation   = noun{"observation", "obs"}
 	nounOccurrence    = noun{"occurrence", "occ"}
 	nounEvent         = noun{"event", "evt"}
+	nounEndpoint      = noun{"webhook_endpoint", "whe"}
+	nounDelivery      = noun{"delivery", "dlv"}
 )
 
 // subjects are the nouns that events are about.
-var subjects = []noun{nounQuote, nounPolicy, nounClaim, nounAttachment, nounMessage, nounPayoutMethod, nounPayout}
+var subjects = []noun{nounQuote, nounPolicy, nounClaim, nounAttachment, nounMessage, nounPayoutMethod, nounPayout, nounEndpoint}
 
 // subjectNamed is the noun of a name or a prefix; a noun without any id for any
 // other text.
@@ -79,6 +81,8 @@ func (n noun) words() string {
 		return "timeline entry"
 	case nounPayoutMethod:
 		return "payout method"
+	case nounEndpoint:
+		return "webhook endpoint"
 	default:
 		return n.name
 	}

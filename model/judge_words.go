@@ -8,11 +8,9 @@ import (
 )
 
 func observedSentence(p *policyRow, facts trigger.Occurrence, d trigger.Determination) string {
+	public := publicDetermination(p, facts, d)
 	what := fmt.Sprintf("%s reported %s", facts.Source, facts.SourceEventID)
-	if facts.Source == asIfSource {
-		what = "Supposed"
-	}
-	if public := publicDetermination(p, facts, d); public.Index != nil {
+	if public.Index != nil {
 		what += fmt.Sprintf(": %s %s %s", p.Cover.Trigger.Index, public.Index.Value, public.Index.Unit)
 	}
 	if d.DistanceKM != nil {

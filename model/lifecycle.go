@@ -188,3 +188,32 @@ func arrow[S ~string](arrows []Arrow[S], from, to S) (EventType, bool) {
 	}
 	return "", false
 }
+
+// EndpointStatus is whether events are sent to a webhook endpoint.
+type EndpointStatus string
+
+const (
+	// EndpointEnabled is sent every event it asked for.
+	EndpointEnabled EndpointStatus = "enabled"
+	// EndpointDisabled is sent nothing; its events wait in the feed.
+	EndpointDisabled EndpointStatus = "disabled"
+)
+
+// EndpointArrows is a webhook endpoint's life.
+var EndpointArrows = []Arrow[EndpointStatus]{
+	{EndpointEnabled, EndpointDisabled, EventWebhookEndpointOff},
+	{EndpointDisabled, EndpointEnabled, EventWebhookEndpointOn},
+}
+
+// DeliveryStatus is where an event stands on its way to an endpoint. A delivery is
+// no subject of events, so its moves write none.
+type DeliveryStatus string
+
+const (
+	// DeliveryPending is tried again at next_attempt_at.
+	DeliveryPending DeliveryStatus = "pending"
+	// DeliveryDelivered was answered with 2xx.
+	DeliveryDelivered DeliveryStatus = "delivered"
+	// DeliveryParked failed ten times; it is sent again by hand only.
+	DeliveryParked DeliveryStatus = "parked"
+)

@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -84,6 +86,9 @@ func (s *Service) Relay(ctx context.Context) (numbered int, err error) {
 		numbered = len(waiting)
 		return u.number(ctx, waiting)
 	})
+	if numbered > 0 && err == nil {
+		s.numbered.ring() // whoever waits in this process hears of it at once
+	}
 	return numbered, err
 }
 
@@ -102,15 +107,19 @@ func (u *unit) number(ctx context.Context, waiting []waitingEvent) error {
 	n := len(waiting)
 	partners, sequences, ids := make([]string, n), make([]int64, n), make([]uuid.UUID, n)
 	hashes, ordinals, high := make([][]byte, n), make([]int64, n), int64(0)
+	var types []EventType
 	for i, e := range waiting {
 		end := ends[e.Partner]
 		end = link{end.sequence + 1, chained(end.hash, end.sequence+1, nounEvent.id(e.EventID), e.Type, e.OccurredAt, e.DataHash)}
 		ends[e.Partner] = end
+		if !slices.Contains(types, e.Type) {
+			types = append(types, e.Type)
+		}
 		partners[i], sequences[i], ids[i], hashes[i], ordinals[i] = e.Partner, end.sequence, e.EventID, end.hash, e.Ordinal
 		high = max(high, e.Ordinal)
 	}
 	u.later.Queue(keepNumbers, partners, sequences, ids, hashes, ordinals, high, waiting[0].Horizon, n < RelayBatch)
-	return nil
+	return u.wake(ctx, slices.Collect(maps.Keys(ends)), types)
 }
 
 // ends are the last numbers of the partners concerned. They are read from the

@@ -26,14 +26,16 @@ func TestChecksInPostgresAreTheLifeCyclesInGo(t *testing.T) {
 	t.Parallel()
 	db, _ := modeltest.Database(t, 2)
 	for constraint, want := range map[string][]string{
-		"quotes_status_check":           states(model.QuoteArrows),
-		"policies_status_check":         states(model.PolicyArrows),
-		"claims_status_check":           states(model.ClaimArrows),
-		"payouts_status_check":          states(model.PayoutArrows),
-		"payout_methods_status_check":   states(model.PayoutMethodArrows),
-		"claims_origin_check":           {string(model.OriginApproval), string(model.OriginTrigger)},
-		"partners_status_check":         {string(model.PartnerDisabled), string(model.PartnerEnabled)},
-		"payout_attempts_outcome_check": {string(model.OutcomeAccepted), string(model.OutcomeRefused), string(model.OutcomeUnknown)},
+		"quotes_status_check":            states(model.QuoteArrows),
+		"policies_status_check":          states(model.PolicyArrows),
+		"claims_status_check":            states(model.ClaimArrows),
+		"payouts_status_check":           states(model.PayoutArrows),
+		"payout_methods_status_check":    states(model.PayoutMethodArrows),
+		"webhook_endpoints_status_check": states(model.EndpointArrows),
+		"deliveries_status_check":        {string(model.DeliveryDelivered), string(model.DeliveryParked), string(model.DeliveryPending)},
+		"claims_origin_check":            {string(model.OriginApproval), string(model.OriginTrigger)},
+		"partners_status_check":          {string(model.PartnerDisabled), string(model.PartnerEnabled)},
+		"payout_attempts_outcome_check":  {string(model.OutcomeAccepted), string(model.OutcomeRefused), string(model.OutcomeUnknown)},
 		"payouts_blocked_reason_check": {
 			string(model.BlockedApproval), string(model.BlockedCompliance), string(model.BlockedMethodMissing), string(model.BlockedMethodUnverified),
 			string(model.BlockedOperator), string(model.BlockedRailMismatch), string(model.BlockedRailRejected),

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"net/url"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -25,6 +26,20 @@ type Config struct {
 	// Development allows rehearsals that a production server must refuse:
 	// sandbox observations and replayed history.
 	Development bool
+	Webhooks    Webhooks
+}
+
+// Webhooks are the rules of sending events to partners' endpoints.
+type Webhooks struct {
+	// Refuse says what is wrong with an address as a target, empty when nothing is;
+	// nil takes every address.
+	Refuse func(*url.URL) string
+	// Haste divides the waits between attempts, for rehearsals; 0 and 1 leave them.
+	Haste int
+}
+
+func (w Webhooks) hasten(wait time.Duration) time.Duration {
+	return wait / time.Duration(max(1, w.Haste))
 }
 
 // Service is the domain: every operation of both doors, the jobs and the
@@ -42,6 +57,7 @@ type Service struct {
 	partners    partnerCache
 	texts       texts
 	numbered    bell
+	webhooks    Webhooks
 }
 
 // New makes the domain layer. It does not touch the database.
@@ -49,12 +65,15 @@ func New(c Config) (*Service, error) {
 	if err := c.Keys.check(); err != nil {
 		return nil, err
 	}
+	if c.Webhooks.Refuse == nil {
+		c.Webhooks.Refuse = func(*url.URL) string { return "" }
+	}
 	if c.History == nil {
 		c.History = hazard.Shipped()
 	}
 	return &Service{
 		db: c.DB.Bun, pool: c.DB.Pool, queue: c.Queue, files: c.Files, keys: c.Keys,
-		history: c.History, development: c.Development,
+		history: c.History, development: c.Development, webhooks: c.Webhooks,
 	}, nil
 }
 

@@ -26,6 +26,8 @@ func (s *Service) Sweep(ctx context.Context) error {
 		s.drain(ctx, (*unit).revivePayouts),
 		s.drain(ctx, (*unit).reviewClaims),
 		s.drain(ctx, (*unit).forgetAnswers),
+		s.drain(ctx, (*unit).forgetDeliveries),
+		s.drain(ctx, (*unit).forgetSecrets),
 	)
 }
 

@@ -1,0 +1,199 @@
+package model
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/google/uuid"
+
+	"parapet/model/wire"
+)
+
+// DeliverySchedule is how long after the attempt before each further one is made
+// (Standard Webhooks 1.0); after the last the delivery is parked. Each wait varies
+// by a fifth either way, so that many deliveries do not come back at once.
+func DeliverySchedule() []time.Duration {
+	return []time.Duration{
+		5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour,
+		10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 24 * time.Hour,
+	}
+}
+
+const (
+	maxRetryAfter = 24 * time.Hour     // how far a receiver may put off an attempt
+	disableAfter  = 5 * 24 * time.Hour // of nothing but failures
+)
+
+// Sent is what became of an event of a batch. Attempt is nil for one that was not
+// sent, because an earlier one of its subject failed or the endpoint does not
+// answer.
+type Sent struct {
+	Dispatch   Dispatch
+	Attempt    *wire.Attempt
+	Delivered  bool
+	Gone       bool          // 410: the endpoint wants nothing any more
+	RetryAfter time.Duration // asked for by the receiver
+}
+
+// KeepBatch keeps what became of a batch and how far the endpoint has come, in one
+// transaction. A batch that another drain may have sent meanwhile is not kept.
+func (s *Service) KeepBatch(ctx context.Context, job DrainEndpoint, batch *Batch, sent []Sent) error {
+	var disable string
+	err := s.change(ctx, System(), func(ctx context.Context, u *unit) error {
+		_, progress, err := u.drained(ctx, job)
+		if err != nil || progress == nil {
+			return err
+		}
+		for i := range sent {
+			u.tried(progress, &sent[i])
+		}
+		if err := u.keepDeliveries(progress, sent); err != nil {
+			return fmt.Errorf("keep deliveries: %w", err)
+		}
+		disable = progress.bear(u.now, sent, u.svc.webhooks)
+		progress.Position = batch.Position
+		progress.DrainAt = &u.now
+		_, err = u.NewUpdate().Model(progress).Column("position", "drain_at", "failures", "failing_since", "probe_at", "allowance").WherePK().Exec(ctx)
+		return err
+	})
+	if err != nil || disable == "" {
+		return err
+	}
+	return s.disableEndpoint(ctx, job, disable)
+}
+
+// tried adds an attempt to a delivery and says when the next one is due.
+func (u *unit) tried(progress *progressRow, sent *Sent) {
+	d := sent.Dispatch.delivery
+	if d.ID == uuid.Nil {
+		d.header, d.EndpointID, d.Status = u.fresh(progress.Partner), progress.EndpointID, DeliveryPending
+		d.Attempts = []wire.Attempt{}
+	} else {
+		u.touch(&d.header)
+	}
+	d.NextAttemptAt = &u.now
+	if sent.Attempt == nil {
+		return
+	}
+	d.Attempts = append(d.Attempts, *sent.Attempt)
+	d.Tries++
+	switch schedule := DeliverySchedule(); {
+	case sent.Delivered:
+		d.Status, d.NextAttemptAt = DeliveryDelivered, nil
+	case d.Tries > len(schedule):
+		d.Status, d.NextAttemptAt = DeliveryParked, nil
+	default:
+		wait := u.svc.webhooks.hasten(jittered(schedule[d.Tries-1]))
+		d.NextAttemptAt = new(u.now.Add(max(wait, min(sent.RetryAfter, maxRetryAfter))))
+	}
+}
+
+// jittered varies a wait by a fifth either way.
+func jittered(wait time.Duration) time.Duration {
+	return time.Duration(float64(wait) * (0.8 + 0.4*rand.Float64())) //nolint:gosec // spreads load, guards nothing
+}
+
+// bear adapts how much is sent to what the endpoint bears, and says why it is to be
+// disabled, if it is.
+func (p *progressRow) bear(now time.Time, sent []Sent, pace Webhooks) (disable string) {
+	delivered, failed := 0, 0
+	for i := range sent {
+		switch {
+		case sent[i].Gone:
+			disable = "It answered 410 Gone."
+			failed++
+		case sent[i].Delivered:
+			delivered++
+		case sent[i].Attempt != nil:
+			failed++
+		}
+	}
+	switch {
+	case delivered > 0:
+		p.Failures, p.FailingSince, p.ProbeAt = 0, nil, nil
+		if failed == 0 {
+			p.Allowance = min(2*p.Allowance, drainBatch)
+		}
+	case failed > 0:
+		p.Failures += int64(failed)
+		if p.FailingSince == nil {
+			p.FailingSince = &now
+		}
+		failing := now.Sub(*p.FailingSince)
+		if p.Failures >= illAfter {
+			p.Allowance = 1
+			p.ProbeAt = new(now.Add(pace.hasten(min(max(failing/4, probeFirst), probeLast))))
+		}
+		if failing >= disableAfter {
+			disable = fmt.Sprintf("Nothing could be delivered since %s.", p.FailingSince.UTC().Format(time.RFC3339))
+		}
+	}
+	return disable
+}
+
+// disableEndpoint tells the partner that nothing is sent any more, and why.
+func (s *Service) disableEndpoint(ctx context.Context, job DrainEndpoint, why string) error {
+	_, err := s.onEndpoint(ctx, System(), job.Endpoint, func(ctx context.Context, u *unit, row *endpointRow) (*wire.WebhookEndpoint, error) {
+		if row.Status == EndpointEnabled {
+			if err := u.turn(ctx, row, EndpointDisabled, &why); err != nil {
+				return nil, err
+			}
+		}
+		return row.public(), nil
+	})
+	return err
+}
+
+// keepDeliveries writes deliveries that were born and those that were tried again:
+// two statements however many there are.
+func (u *unit) keepDeliveries(progress *progressRow, sent []Sent) error {
+	var born, again deliveryColumns
+	for i := range sent {
+		d := sent[i].Dispatch.delivery
+		columns := &again
+		if d.Version == 1 {
+			columns = &born
+		}
+		if err := columns.add(d); err != nil {
+			return err
+		}
+	}
+	if len(born.ids) > 0 {
+		u.later.Queue(`insert into deliveries (id, partner, version, created_at, updated_at, endpoint_id, event_id, sequence, subject_id, status, tries, attempts, next_attempt_at)
+			select d.id, $9, 1, $8, $8, $10, d.event_id, d.sequence, d.subject_id, d.status, d.tries, d.attempts, d.next_attempt_at
+			from unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::uuid[], $5::text[], $6::int[], $7::json[], $11::timestamptz[])
+				as d (id, event_id, sequence, subject_id, status, tries, attempts, next_attempt_at)`,
+			born.ids, born.events, born.sequences, born.subjects, born.statuses, born.tries, born.attempts, u.now, progress.Partner, progress.EndpointID, born.next)
+	}
+	if len(again.ids) == 0 {
+		return nil
+	}
+	u.later.Queue(`update deliveries set version = deliveries.version + 1, updated_at = $6, status = d.status, tries = d.tries, attempts = d.attempts, next_attempt_at = d.next_attempt_at
+		from unnest($1::uuid[], $2::text[], $3::int[], $4::json[], $5::timestamptz[]) as d (id, status, tries, attempts, next_attempt_at)
+		where deliveries.id = d.id and deliveries.partner = $7`,
+		again.ids, again.statuses, again.tries, again.attempts, again.next, u.now, progress.Partner)
+	return nil
+}
+
+// deliveryColumns are deliveries as columns, one array each.
+type deliveryColumns struct {
+	ids, events, subjects []uuid.UUID
+	sequences             []int64
+	statuses              []string
+	tries                 []int
+	attempts              []string
+	next                  []*time.Time
+}
+
+func (c *deliveryColumns) add(d *deliveryRow) error {
+	attempts, err := wire.Encode(d.Attempts)
+	if err != nil {
+		return fmt.Errorf("encode attempts: %w", err)
+	}
+	c.ids, c.events, c.subjects = append(c.ids, d.ID), append(c.events, d.EventID), append(c.subjects, d.SubjectID)
+	c.sequences, c.statuses = append(c.sequences, d.Sequence), append(c.statuses, string(d.Status))
+	c.tries, c.attempts, c.next = append(c.tries, d.Tries), append(c.attempts, string(attempts)), append(c.next, d.NextAttemptAt)
+	return nil
+}

@@ -1,0 +1,264 @@
+package model
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"fmt"
+	"net/url"
+	"slices"
+	"time"
+
+	"parapet/model/wire"
+)
+
+// MaxWebhookEndpoints is how many endpoints a partner may have.
+const MaxWebhookEndpoints = 20
+
+// formerSecret is how long the old secret signs beside the new one.
+const formerSecret = 24 * time.Hour
+
+// AllEvents stands for every event type, also those of later releases.
+const AllEvents = "*"
+
+// WebhookEndpointRequest is a new endpoint, or with nil members a change of one.
+type WebhookEndpointRequest struct {
+	URL              *string
+	EventTypes       []string // nil: all at creation, unchanged afterwards
+	Ordered          *bool
+	Status           *string
+	PartnerReference *string
+	Metadata         map[string]string
+}
+
+func (in *WebhookEndpointRequest) check(c *fieldCheck, s *Service) {
+	c.references(in.PartnerReference, in.Metadata)
+	if in.URL != nil {
+		problem := s.target(*in.URL)
+		c.that(problem == "", "/url", "value", problem)
+	}
+	for i, kind := range in.EventTypes {
+		c.that(kind == AllEvents || slices.Contains(EventTypes(), EventType(kind)), fmt.Sprintf("/event_types/%d", i), "enum", "Use an event type of the catalogue, or * for all.")
+	}
+	c.that(in.EventTypes == nil || len(in.EventTypes) > 0, "/event_types", "length", "Name at least one event type, or * for all.")
+	c.that(len(in.EventTypes) <= len(EventTypes()), "/event_types", "length", "Name each event type once.")
+	c.that(in.Status == nil || *in.Status == string(EndpointEnabled) || *in.Status == string(EndpointDisabled), "/status", "enum", "Use enabled or disabled.")
+}
+
+// target says what is wrong with an address; empty when nothing is. Where a name
+// leads is judged when it is connected to.
+func (s *Service) target(raw string) string {
+	parsed, err := url.Parse(raw)
+	switch {
+	case err != nil || parsed.Host == "" || parsed.Opaque != "" || len(raw) > 2048:
+		return "Use an absolute address of at most 2048 characters, such as https://example.com/parapet."
+	case parsed.User != nil || parsed.Fragment != "":
+		return "Leave out user names, passwords and fragments."
+	default:
+		return s.webhooks.Refuse(parsed)
+	}
+}
+
+// CreateWebhookEndpoint registers where events are to be sent, from now on. The
+// answer alone shows the secret. Errors: validation_failed, reference_taken,
+// state_conflict beyond MaxWebhookEndpoints.
+func (s *Service) CreateWebhookEndpoint(ctx context.Context, actor Actor, in WebhookEndpointRequest) (*wire.WebhookEndpoint, error) {
+	if err := s.authorize(ctx, actor, ScopeWebhooksWrite); err != nil {
+		return nil, err
+	}
+	c := checking(ctx)
+	c.that(in.URL != nil, "/url", "required", "Say where events are to be sent.")
+	in.check(c, s)
+	if err := c.refusal(); err != nil {
+		return nil, err
+	}
+	var endpoint *wire.WebhookEndpoint
+	err := s.change(ctx, actor, func(ctx context.Context, u *unit) error {
+		row := &endpointRow{
+			header: u.fresh(actor.Partner), references: references{in.PartnerReference, in.Metadata},
+			URL: *in.URL, EventTypes: in.EventTypes, Ordered: in.Ordered != nil && *in.Ordered, Status: EndpointEnabled,
+		}
+		if row.EventTypes == nil {
+			row.EventTypes = []string{AllEvents}
+		}
+		secret, err := u.newSecret(row)
+		if err != nil {
+			return err
+		}
+		if err := u.insertEndpoint(ctx, row); err != nil {
+			return err
+		}
+		if _, err := u.record(EventWebhookEndpointOn, &row.header, nounEndpoint, row.public()); err != nil {
+			return err
+		}
+		endpoint = row.public()
+		endpoint.Secret = &secret
+		return u.answeredSecretly(statusCreated, endpoint)
+	})
+	return endpoint, err
+}
+
+// newSecret gives an endpoint a new secret, sealed, and returns it as its owner
+// sees it.
+func (u *unit) newSecret(row *endpointRow) (string, error) {
+	secret := make([]byte, 32)
+	if _, err := rand.Read(secret); err != nil {
+		return "", err
+	}
+	sealed, err := u.svc.keys.seal(secret, place(row.Partner, row.ID, "webhook_endpoints.secret"))
+	if err != nil {
+		return "", fmt.Errorf("seal secret: %w", err)
+	}
+	row.Secret = sealed
+	return "whsec_" + base64.StdEncoding.EncodeToString(secret), nil
+}
+
+// insertEndpoint starts after the last event that has a number, so the first event
+// that is sent is at the latest the endpoint's own.
+func (u *unit) insertEndpoint(ctx context.Context, row *endpointRow) error {
+	// The partner's row stands for the count: two that come at once are counted.
+	if _, err := u.NewRaw("select from partners where slug = ? for no key update", row.Partner).Exec(ctx); err != nil {
+		return fmt.Errorf("lock partner: %w", err)
+	}
+	have, err := u.NewSelect().Model((*endpointRow)(nil)).Where("partner = ?", row.Partner).Count(ctx)
+	if err != nil {
+		return fmt.Errorf("count endpoints: %w", err)
+	}
+	if have >= MaxWebhookEndpoints {
+		return Fail(CodeStateConflict, "You have %d webhook endpoints, the most there can be; delete one first.", have)
+	}
+	if _, err := u.NewInsert().Model(row).Exec(ctx); err != nil {
+		return fmt.Errorf("insert webhook endpoint: %w", err)
+	}
+	_, err = u.NewRaw(`insert into webhook_progress (endpoint_id, partner, active, position, allowance)
+		select ?, ?, true, coalesce((select max(sequence) from event_numbers where partner = ?), 0), ?`,
+		row.ID, row.Partner, row.Partner, drainBatch).Exec(ctx)
+	return err
+}
+
+// ChangeWebhookEndpoint changes what is named. Enabling goes on where sending
+// stopped. Errors: not_found, validation_failed, reference_taken.
+func (s *Service) ChangeWebhookEndpoint(ctx context.Context, actor Actor, id string, in WebhookEndpointRequest) (*wire.WebhookEndpoint, error) {
+	if err := s.authorize(ctx, actor, ScopeWebhooksWrite); err != nil {
+		return nil, err
+	}
+	c := checking(ctx)
+	in.check(c, s)
+	if err := c.refusal(); err != nil {
+		return nil, err
+	}
+	return s.onEndpoint(ctx, actor, id, func(ctx context.Context, u *unit, row *endpointRow) (*wire.WebhookEndpoint, error) {
+		columns := row.take(in)
+		status := row.Status
+		if in.Status != nil {
+			status = EndpointStatus(*in.Status)
+		}
+		if status != row.Status {
+			err := u.turn(ctx, row, status, nil, columns...)
+			return row.public(), err
+		}
+		if len(columns) == 0 {
+			return row.public(), nil
+		}
+		err := u.save(ctx, row, columns...)
+		return row.public(), err
+	})
+}
+
+// take changes a row in memory and names the columns.
+func (r *endpointRow) take(in WebhookEndpointRequest) (columns []string) {
+	if in.URL != nil {
+		r.URL, columns = *in.URL, append(columns, "url")
+	}
+	if in.EventTypes != nil {
+		r.EventTypes, columns = in.EventTypes, append(columns, "event_types")
+	}
+	if in.Ordered != nil {
+		r.Ordered, columns = *in.Ordered, append(columns, "ordered")
+	}
+	if in.PartnerReference != nil {
+		r.PartnerReference, columns = in.PartnerReference, append(columns, "partner_reference")
+	}
+	if in.Metadata != nil {
+		r.Metadata, columns = in.Metadata, append(columns, "metadata")
+	}
+	return columns
+}
+
+// turn enables or disables; the note says why, when Parapet does it.
+func (u *unit) turn(ctx context.Context, row *endpointRow, to EndpointStatus, note *string, columns ...string) error {
+	row.Note = note
+	event, err := move(ctx, u, row, EndpointArrows, &row.Status, to, append(columns, "note")...)
+	if err != nil {
+		return err
+	}
+	// Whatever happened before counts no more, and a drain that runs ends.
+	_, err = u.NewRaw(`update webhook_progress set active = ?0, due_at = case when ?0 then ?1::timestamptz end, drain = null,
+		failures = 0, failing_since = null, probe_at = null, allowance = ?2 where endpoint_id = ?3 and partner = ?4`,
+		to == EndpointEnabled, u.now, drainBatch, row.ID, row.Partner).Exec(ctx)
+	if err != nil {
+		return fmt.Errorf("turn endpoint: %w", err)
+	}
+	_, err = u.record(event, &row.header, nounEndpoint, row.public())
+	return err
+}
+
+// RotateWebhookSecret makes a new secret, shown in this answer alone; the old one
+// signs beside it for 24 hours. Errors: not_found.
+func (s *Service) RotateWebhookSecret(ctx context.Context, actor Actor, id string) (*wire.WebhookEndpoint, error) {
+	if err := s.authorize(ctx, actor, ScopeWebhooksWrite); err != nil {
+		return nil, err
+	}
+	return s.onEndpoint(ctx, actor, id, func(ctx context.Context, u *unit, row *endpointRow) (*wire.WebhookEndpoint, error) {
+		// Both stay bound to the same place, so the sealed text moves as it is.
+		row.FormerSecret, row.FormerUntil = row.Secret, new(u.now.Add(formerSecret))
+		secret, err := u.newSecret(row)
+		if err != nil {
+			return nil, err
+		}
+		if err := u.save(ctx, row, "secret", "former_secret", "former_until"); err != nil {
+			return nil, err
+		}
+		endpoint := row.public()
+		endpoint.Secret = &secret
+		return endpoint, nil
+	})
+}
+
+// DeleteWebhookEndpoint forgets an endpoint; what waits for it is not sent, and
+// stays in the feed. Errors: not_found.
+func (s *Service) DeleteWebhookEndpoint(ctx context.Context, actor Actor, id string) error {
+	if err := s.authorize(ctx, actor, ScopeWebhooksWrite); err != nil {
+		return err
+	}
+	_, err := s.onEndpoint(ctx, actor, id, func(ctx context.Context, u *unit, row *endpointRow) (*wire.WebhookEndpoint, error) {
+		if row.Status == EndpointEnabled {
+			if err := u.turn(ctx, row, EndpointDisabled, nil); err != nil {
+				return nil, err
+			}
+		}
+		_, err := u.NewDelete().Model(row).WherePK().Exec(ctx)
+		return row.public(), err
+	})
+	return err
+}
+
+// onEndpoint locks one endpoint, does something with it and keeps the answer.
+func (s *Service) onEndpoint(ctx context.Context, actor Actor, id string, do func(context.Context, *unit, *endpointRow) (*wire.WebhookEndpoint, error)) (*wire.WebhookEndpoint, error) {
+	key, err := nounEndpoint.parse(id)
+	if err != nil {
+		return nil, err
+	}
+	var endpoint *wire.WebhookEndpoint
+	err = s.change(ctx, actor, func(ctx context.Context, u *unit) error {
+		row := new(endpointRow)
+		if err := u.locked(ctx, row, key, nounEndpoint); err != nil {
+			return err
+		}
+		if endpoint, err = do(ctx, u, row); err != nil {
+			return err
+		}
+		return u.answeredSecretly(statusOK, endpoint)
+	})
+	return endpoint, err
+}

@@ -1,0 +1,89 @@
+package model
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"parapet/model/wire"
+)
+
+// endpointRow is where a partner wants to hear of events.
+type endpointRow struct {
+	bun.BaseModel `bun:"table:webhook_endpoints,alias:we"`
+	header
+	references
+
+	URL          string   `bun:"url"`
+	EventTypes   []string `bun:",array"`
+	Ordered      bool
+	Status       EndpointStatus
+	Note         *string
+	Secret       []byte
+	FormerSecret []byte
+	FormerUntil  *time.Time
+	DeletedAt    *time.Time `bun:",soft_delete"`
+}
+
+// progressRow is how far an endpoint has come. Position is the sequence up to
+// which every event was tried at least once.
+type progressRow struct {
+	bun.BaseModel `bun:"table:webhook_progress,alias:wp"`
+
+	EndpointID   uuid.UUID `bun:",pk,type:uuid"`
+	Partner      string    `bun:",pk"`
+	Active       bool
+	Position     int64
+	DueAt        *time.Time
+	Drain        *uuid.UUID `bun:"type:uuid"`
+	DrainAt      *time.Time
+	Failures     int64      // attempts that failed since one succeeded
+	FailingSince *time.Time // the first of them
+	ProbeAt      *time.Time // not before then another new event is tried; nil: the endpoint is well
+	Allowance    int        // new events sent in one batch; halves and doubles with what the endpoint bears
+}
+
+// GetWebhookEndpoint is one endpoint, without its secret. Errors: not_found.
+func (s *Service) GetWebhookEndpoint(ctx context.Context, actor Actor, id string) (*wire.WebhookEndpoint, error) {
+	row := new(endpointRow)
+	if err := s.read(ctx, actor, ScopeWebhooksRead, nounEndpoint, id, row); err != nil {
+		return nil, err
+	}
+	return row.public(), nil
+}
+
+// ListWebhookEndpoints are endpoints, newest first. Errors: parameter_invalid,
+// cursor_invalid.
+func (s *Service) ListWebhookEndpoints(ctx context.Context, actor Actor, f Filter, in PageRequest) (*wire.List[wire.WebhookEndpoint], error) {
+	var rows []endpointRow
+	p, err := s.list(ctx, actor, ScopeWebhooksRead, s.db.NewSelect().Model(&rows), f, states(EndpointArrows), in, "webhook_endpoints")
+	if err != nil {
+		return nil, err
+	}
+	return listed(p, rows, func(r *endpointRow) wire.WebhookEndpoint { return *r.public() })
+}
+
+func (r *endpointRow) public() *wire.WebhookEndpoint {
+	return &wire.WebhookEndpoint{
+		Header: r.header.public(nounEndpoint), References: r.own(),
+		URL: r.URL, EventTypes: r.EventTypes, Status: string(r.Status), Ordered: r.Ordered, Note: r.Note,
+	}
+}
+
+// secrets are what signs now: the new one first.
+func (r *endpointRow) secrets(keys Keys, now time.Time) ([][]byte, error) {
+	sealed := [][]byte{r.Secret}
+	if r.FormerUntil != nil && now.Before(*r.FormerUntil) {
+		sealed = append(sealed, r.FormerSecret)
+	}
+	for i := range sealed {
+		plain, err := keys.open(sealed[i], place(r.Partner, r.ID, "webhook_endpoints.secret"))
+		if err != nil {
+			return nil, err
+		}
+		sealed[i] = plain
+	}
+	return sealed, nil
+}
