@@ -14,8 +14,10 @@ import (
 	"github.com/riverqueue/river"
 	"github.com/stretchr/testify/require"
 
+	"parapet/internal/egress"
 	"parapet/jobs/feed"
 	"parapet/jobs/rail"
+	"parapet/jobs/webhook"
 	"parapet/model"
 	"parapet/model/account"
 	"parapet/model/hazard"
@@ -83,7 +85,7 @@ func (s *shop) start(feeds ...FeedAddress) *Workers {
 	s.t.Helper()
 	workers, err := NewWorkers(Config{
 		Pool: s.pool, Service: s.Service, Rail: s.rail, Feeds: feeds, Fetch: &feed.Fetcher{},
-		Log: s.logger(),
+		Sender: &webhook.Sender{Client: egress.New(egress.Config{Loopback: true}).Client(webhook.Timeout), Now: time.Now}, Log: s.logger(),
 	})
 	require.NoError(s.t, err)
 	require.NoError(s.t, workers.Start(context.WithoutCancel(s.t.Context())))

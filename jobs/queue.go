@@ -8,6 +8,7 @@
 //	verify_payout_method  payouts   asks the rail about an account         tried again
 //	release_payout        payouts   pays through the rail                  the sweep asks again while it is due
 //	poll_feed             feeds     reads a hazard feed                    the next period tries again
+//	drain_endpoint        webhooks   sends an endpoint its events           a sweep starts another
 //	sweep                 sweeps    moves what is due, revives lost jobs   the next period tries again
 //
 // Beside the jobs, in every worker process, the relay gives committed events their
@@ -54,6 +55,9 @@ func (q *Queue) Insert(ctx context.Context, conn bun.Conn, jobs []model.Job) err
 	params := make([]river.InsertManyParams, len(jobs))
 	for i, job := range jobs {
 		params[i] = river.InsertManyParams{Args: job, InsertOpts: options(job.Kind())}
+		if drain, ok := job.(model.DrainEndpoint); ok && drain.Ill {
+			params[i].InsertOpts.Queue = queueIll
+		}
 	}
 	return conn.Raw(func(driver any) error {
 		pg := driver.(*stdlib.Conn).Conn() //nolint:forcetypeassert // bun runs on pgx; see cmd

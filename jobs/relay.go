@@ -3,6 +3,7 @@ package jobs
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"time"
 
 	"parapet/model"
@@ -15,67 +16,80 @@ const (
 	relayBusy = 20 * time.Millisecond
 	relayIdle = 100 * time.Millisecond
 	relayLost = time.Second
-	relayPass = 30 * time.Second // what one pass may take
+	relayPass = 30 * time.Second     // what one pass may take
+	drainsDue = time.Second          // how often endpoints are looked for that are due by now
+	relayRest = 5 * time.Millisecond // what an idle pass adds to the wait
 )
 
-// relay numbers events as they commit. It is no River job: it runs in every worker
-// process and the one that holds the database's lock works, so another takes over
-// as soon as its connection is gone.
+// relay numbers events as they commit, and starts the drains of endpoints whose time
+// has come. It is no River job: it runs in every worker process and the one that
+// holds the database's lock works, so another takes over as soon as its connection
+// is gone.
 type relay struct {
 	service *model.Service
 	log     *slog.Logger
 	cancel  context.CancelFunc
-	ended   chan struct{}
+	running sync.WaitGroup
 }
 
 func (r *relay) start(ctx context.Context) {
 	ctx, r.cancel = context.WithCancel(ctx)
-	r.ended = make(chan struct{})
-	go func() {
-		defer close(r.ended)
-		r.run(ctx)
-	}()
+	wait := relayIdle
+	r.running.Go(func() {
+		r.repeat(ctx, "relay", func(ctx context.Context) (time.Duration, error) {
+			numbered, err := r.service.Relay(ctx)
+			wait = pace(wait, numbered)
+			return wait, err
+		})
+	})
+	r.running.Go(func() {
+		r.repeat(ctx, "start drains", func(ctx context.Context) (time.Duration, error) {
+			_, err := r.service.StartDrains(ctx)
+			return drainsDue, err
+		})
+	})
+}
+
+// pace is how long the relay waits after a pass that numbered so many events.
+func pace(before time.Duration, numbered int) time.Duration {
+	switch numbered {
+	case model.RelayBatch:
+		return 0
+	case 0: // ever less often
+		return min(relayIdle, before+relayRest)
+	default:
+		return relayBusy
+	}
 }
 
 // stop ends the relay after the pass that runs; it may be called without start.
 func (r *relay) stop() {
 	if r.cancel != nil {
 		r.cancel()
-		<-r.ended
+		r.running.Wait()
 	}
 }
 
-func (r *relay) run(ctx context.Context) {
+// repeat does something again and again, after the wait it asks for, until ctx ends.
+// A pass that has begun ends even then.
+func (r *relay) repeat(ctx context.Context, what string, pass func(context.Context) (time.Duration, error)) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	for wait, lost := relayIdle, false; ; {
+	for lost := false; ; {
 		select {
 		case <-ctx.Done():
 			return
 		case <-timer.C:
 		}
-		numbered, err := r.pass(ctx)
-		if (err != nil) != lost {
-			r.log.WarnContext(ctx, "relay", "error", err, "answers", err == nil) // once, not every second
+		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), relayPass)
+		wait, err := pass(bounded)
+		cancel()
+		if (err != nil) != lost { // said once, not with every pass
+			r.log.WarnContext(ctx, what, "works", err == nil, "error", err)
 		}
-		lost = err != nil
-		switch {
-		case lost:
+		if lost = err != nil; lost {
 			wait = relayLost
-		case numbered == model.RelayBatch:
-			wait = 0
-		case numbered > 0:
-			wait = relayBusy
-		default: // ever less often
-			wait = min(relayIdle, wait+relayBusy/4)
 		}
 		timer.Reset(wait)
 	}
-}
-
-// pass ends what it began even when the process is told to stop.
-func (r *relay) pass(ctx context.Context) (numbered int, err error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), relayPass)
-	defer cancel()
-	return r.service.Relay(ctx)
 }

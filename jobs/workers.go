@@ -15,6 +15,7 @@ import (
 
 	"parapet/jobs/feed"
 	"parapet/jobs/rail"
+	"parapet/jobs/webhook"
 	"parapet/model"
 )
 
@@ -25,10 +26,13 @@ const (
 	queuePayouts  = "payouts"
 	queueFeeds    = "feeds"
 	queueSweeps   = "sweeps"
+	queueWebhooks = "webhooks"
+	queueIll      = "webhooks_failing" // endpoints that failed lately wait for each other only
 )
 
 var queues = map[string]river.QueueConfig{
 	queueMatching: {MaxWorkers: 4}, queuePayouts: {MaxWorkers: 16}, queueFeeds: {MaxWorkers: 2}, queueSweeps: {MaxWorkers: 1},
+	queueWebhooks: {MaxWorkers: 100}, queueIll: {MaxWorkers: 20},
 }
 
 // jobTimeout bounds one attempt of a job and railTimeout one call to a rail; a
@@ -51,6 +55,8 @@ var policies = map[string]river.InsertOpts{
 	"release_payout": {Queue: queuePayouts, MaxAttempts: 3},
 	"poll_feed":      {Queue: queueFeeds, MaxAttempts: 1},
 	"sweep":          {Queue: queueSweeps, MaxAttempts: 1},
+	// Once: a drain that failed is replaced when it has kept nothing for a minute.
+	"drain_endpoint": {Queue: queueWebhooks, MaxAttempts: 1},
 }
 
 func options(kind string) *river.InsertOpts {
@@ -68,6 +74,7 @@ type Config struct {
 	Rail    rail.Rail
 	Feeds   []FeedAddress // polled; empty means none
 	Fetch   *feed.Fetcher // reads Feeds
+	Sender  *webhook.Sender
 	Log     *slog.Logger
 }
 
@@ -103,6 +110,7 @@ func (c Config) workers() *river.Workers {
 	}))
 	river.AddWorker(workers, &verifyPayoutMethod{service: c.Service, rail: c.Rail})
 	river.AddWorker(workers, &releasePayout{service: c.Service, rail: c.Rail, log: c.Log})
+	river.AddWorker(workers, &drainEndpoint{service: c.Service, sender: c.Sender})
 	river.AddWorker(workers, &pollFeed{service: c.Service, fetch: c.Fetch})
 	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, _ *river.Job[sweep]) error {
 		return c.Service.Sweep(ctx)
@@ -172,6 +180,9 @@ func (w warnings) WithAttrs(attrs []slog.Attr) slog.Handler {
 // WithGroup keeps the bound.
 func (w warnings) WithGroup(name string) slog.Handler { return warnings{w.Handler.WithGroup(name)} }
 
+// quiet kinds run all the time; what they do has lines of its own.
+var quiet = map[string]bool{"sweep": true, "poll_feed": true, "drain_endpoint": true}
+
 // logging writes one line per attempt, with everything learned on the way.
 type logging struct {
 	river.MiddlewareDefaults
@@ -186,7 +197,7 @@ func (l *logging) Work(ctx context.Context, job *rivertype.JobRow, next func(con
 	attrs := []any{"kind", job.Kind, "job", job.ID, "attempt", job.Attempt, "took", time.Since(began)}
 	var snooze *rivertype.JobSnoozeError
 	switch {
-	case err == nil && (job.Kind == "sweep" || job.Kind == "poll_feed"):
+	case err == nil && quiet[job.Kind]:
 		l.log.DebugContext(ctx, "job", attrs...)
 	case err == nil:
 		l.log.InfoContext(ctx, "job", attrs...)

@@ -36,10 +36,11 @@ type judge struct {
 
 var compiling sync.Mutex // a compiler is not for several goroutines
 
-// unsaid are the headers of HTTP itself, which need no word in the document.
+// unsaid are the headers that need no word in the document: HTTP's own, those of
+// tracing, and the earlier spellings of RateLimit.
 var unsaid = map[string]bool{
-	"Content-Type": true, "Content-Length": true, "X-Content-Type-Options": true, "Cache-Control": true,
-	"Connection": true, "Content-Security-Policy": true,
+	"Content-Type": true, "Content-Length": true, "Content-Disposition": true, "X-Content-Type-Options": true, "Cache-Control": true,
+	"Connection": true, "Content-Security-Policy": true, "Traceparent": true, "Ratelimit-Limit": true, "Ratelimit-Remaining": true, "Ratelimit-Reset": true,
 }
 
 // conforms holds an answer against what the document says of its address, method

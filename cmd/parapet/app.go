@@ -16,12 +16,13 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"parapet/graph"
-	"parapet/graph/guard"
 	"parapet/internal/auth"
+	"parapet/internal/egress"
 	"parapet/internal/filestore"
 	"parapet/jobs"
 	"parapet/jobs/feed"
 	"parapet/jobs/rail"
+	"parapet/jobs/webhook"
 	"parapet/migrations"
 	"parapet/model"
 	"parapet/rest"
@@ -35,6 +36,7 @@ type app struct {
 	db       *model.Database
 	river    *pgxpool.Pool // River's own: its statements are constant and profit from being prepared
 	files    filestore.Store
+	guard    *egress.Guard // of connections to addresses that others named
 	service  *model.Service
 	handler  http.Handler
 	workers  *jobs.Workers
@@ -45,7 +47,7 @@ const drainTime = 25 * time.Second
 
 // newApp builds the service; nothing runs yet. close it in any case.
 func newApp(ctx context.Context, s settings, keys model.Keys, log *slog.Logger) (a *app, err error) {
-	a = &app{settings: s, log: log}
+	a = &app{settings: s, log: log, guard: egress.New(egress.Config{Loopback: s.Loopback})}
 	defer func() {
 		if err != nil {
 			a.close()
@@ -64,13 +66,18 @@ func newApp(ctx context.Context, s settings, keys model.Keys, log *slog.Logger) 
 	if err != nil {
 		return a, err
 	}
-	if a.service, err = model.New(model.Config{DB: a.db, Queue: queue, Files: a.files, Keys: keys, Development: s.Rehearsal}); err != nil {
+	if a.service, err = model.New(model.Config{DB: a.db, Queue: queue, Files: a.files, Keys: keys, Development: s.Rehearsal, Webhooks: a.webhooks()}); err != nil {
 		return a, err
 	}
 	if err := a.wireWorkers(); err != nil {
 		return a, err
 	}
 	return a, a.wireAPI()
+}
+
+// webhooks are the rules of sending events.
+func (a *app) webhooks() model.Webhooks {
+	return model.Webhooks{Refuse: a.guard.Refuse, Haste: a.settings.Haste}
 }
 
 func (a *app) wireWorkers() error {
@@ -83,7 +90,8 @@ func (a *app) wireWorkers() error {
 	}
 	a.workers, err = jobs.NewWorkers(jobs.Config{
 		Pool: a.river, Service: a.service, Rail: rail.NewSimulator(jobs.NewLedger(a.river)),
-		Feeds: feeds, Fetch: &feed.Fetcher{}, Log: a.log,
+		Feeds: feeds, Fetch: &feed.Fetcher{Client: a.guard.Client(feed.FetchTimeout, egress.FollowRedirects)}, Log: a.log,
+		Sender: &webhook.Sender{Client: a.guard.Client(webhook.Timeout), Now: time.Now},
 	})
 	return err
 }
@@ -97,7 +105,7 @@ func (a *app) wireAPI() error {
 	if err != nil {
 		return fmt.Errorf("tokens: %w", err)
 	}
-	graphql, err := a.graphql()
+	graphql, err := graph.New(graph.Config{Service: a.service})
 	if err != nil {
 		return err
 	}
@@ -111,19 +119,6 @@ func (a *app) wireAPI() error {
 		},
 	})
 	return err
-}
-
-// graphql is the other door.
-func (a *app) graphql() (http.Handler, error) {
-	config := graph.Config{Service: a.service, Limits: guard.Standard(), Secretive: !a.settings.Introspection}
-	config.Limits.Cost = a.settings.QueryCost
-	if path := a.settings.TrustedQueries; path != "" {
-		var err error
-		if config.Trusted, err = graph.ReadTrusted(path); err != nil {
-			return nil, fmt.Errorf("PARAPET_GRAPHQL_TRUSTED_DOCUMENTS: %w", err)
-		}
-	}
-	return graph.New(config)
 }
 
 // limiter counts requests over all nodes of the database.

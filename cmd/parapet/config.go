@@ -42,13 +42,12 @@ type settings struct {
 	Feeds          []string      `env:"PARAPET_FEEDS" help:"live hazard feeds, source=address, separated by blanks or commas"`
 	FeedEvery      time.Duration `env:"PARAPET_FEED_EVERY" envDefault:"1m" help:"how often a feed is polled"`
 	Rehearsal      bool          `env:"PARAPET_REHEARSAL" envDefault:"false" help:"allow sandbox observations and replayed history"`
+	Loopback       bool          `env:"PARAPET_LOOPBACK_TARGETS" envDefault:"false" help:"let webhook targets and feeds be on this machine, also by http; parapet dev only, where it is on"`
+	Haste          int           `env:"PARAPET_HASTE" envDefault:"1" help:"divides the waits between webhook attempts; parapet dev only"`
 	RateLimit      int           `env:"PARAPET_RATE_LIMIT" envDefault:"100" help:"requests a second of one partner, over all nodes; 0: no limit"`
 	RateBurst      int           `env:"PARAPET_RATE_BURST" envDefault:"200" help:"requests of one partner in one go"`
 	StrangerLimit  int           `env:"PARAPET_STRANGER_RATE_LIMIT" envDefault:"1000" help:"requests a second of one address without a good token, on each node; 0: no limit"`
 	StrangerBurst  int           `env:"PARAPET_STRANGER_RATE_BURST" envDefault:"2000" help:"requests of one address without a good token in one go"`
-	Introspection  bool          `env:"PARAPET_GRAPHQL_INTROSPECTION" envDefault:"true" help:"whether GraphQL tells its schema"`
-	TrustedQueries string        `env:"PARAPET_GRAPHQL_TRUSTED_DOCUMENTS" envDefault:"" help:"a manifest file, or a folder of *.graphql files: the only GraphQL documents that run; empty: any"`
-	QueryCost      int           `env:"PARAPET_GRAPHQL_COST" envDefault:"20000" help:"most records that one GraphQL operation may be able to return"`
 	LogLevel       string        `env:"PARAPET_LOG_LEVEL" envDefault:"info" help:"debug, info, warn or error"`
 }
 

@@ -83,6 +83,8 @@ func (s settings) complete() error {
 	need(len(s.SealKeys) > 0, "PARAPET_SEAL_KEYS is missing: name:base64 of 32 random bytes, for example k1:$(head -c 32 /dev/urandom | base64)")
 	need(s.FingerprintKey != "", "PARAPET_FINGERPRINT_KEY is missing: base64 of 32 random bytes")
 	need(s.Rail != "", "PARAPET_RAIL is missing: name the payment rail; simulator pays nobody")
+	need(!s.Loopback, "PARAPET_LOOPBACK_TARGETS is for parapet dev: a partner could make this server call itself")
+	need(s.Haste <= 1, "PARAPET_HASTE is for parapet dev: partners rely on the schedule of webhook attempts")
 	return errors.Join(missing...)
 }
 

@@ -1,0 +1,105 @@
+package jobs
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/riverqueue/river"
+
+	"parapet/jobs/webhook"
+	"parapet/model"
+)
+
+// How long a drain works before another one goes on, how long it waits for more
+// events before it ends, how many events it sends at once, and after how many
+// failures without a success it sends no more of a batch.
+const (
+	drainTime   = 25 * time.Second
+	drainLinger = 500 * time.Millisecond
+	drainAtOnce = 32
+	drainGiveUp = 10
+)
+
+// drainEndpoint sends an endpoint what is due to it. What it has sent and not kept
+// when it dies is sent again.
+type drainEndpoint struct {
+	river.WorkerDefaults[model.DrainEndpoint]
+
+	service *model.Service
+	sender  *webhook.Sender
+}
+
+// Work implements river.Worker.
+func (w *drainEndpoint) Work(ctx context.Context, job *river.Job[model.DrainEndpoint]) error {
+	working, cancel := context.WithTimeout(ctx, drainTime)
+	defer cancel()
+	for working.Err() == nil {
+		batch, err := w.service.AwaitBatch(ctx, job.Args, drainLinger)
+		if err != nil {
+			return err
+		}
+		if batch == nil {
+			more, err := w.service.EndDrain(ctx, job.Args, false)
+			if err != nil || !more {
+				return err
+			}
+			continue
+		}
+		if err := w.service.KeepBatch(ctx, job.Args, batch, w.send(ctx, batch)); err != nil {
+			return err
+		}
+	}
+	_, err := w.service.EndDrain(ctx, job.Args, true)
+	return err
+}
+
+// send makes the attempts of a batch, many at once; events of one subject go one
+// after the other at an ordered endpoint, up to the first that fails.
+func (w *drainEndpoint) send(ctx context.Context, batch *model.Batch) []model.Sent {
+	sent := make([]model.Sent, len(batch.Items))
+	var succeeded, failed atomic.Int64
+	queues := make(chan []int)
+	var all sync.WaitGroup
+	lines := batch.Lines()
+	for range min(drainAtOnce, len(lines)) {
+		all.Go(func() {
+			for line := range queues {
+				for _, i := range line {
+					sent[i].Dispatch = batch.Items[i]
+					if batch.Items[i].Held || succeeded.Load() == 0 && failed.Load() >= drainGiveUp {
+						continue // kept as not sent
+					}
+					if !w.try(ctx, batch, &sent[i]) {
+						failed.Add(1)
+						w.hold(batch, sent, line, i)
+						break
+					}
+					succeeded.Add(1)
+				}
+			}
+		})
+	}
+	for _, line := range lines {
+		queues <- line
+	}
+	close(queues)
+	all.Wait()
+	return sent
+}
+
+// hold marks what follows a failed event in its line as not sent.
+func (w *drainEndpoint) hold(batch *model.Batch, sent []model.Sent, line []int, failed int) {
+	for _, i := range line {
+		if i > failed {
+			sent[i].Dispatch = batch.Items[i]
+		}
+	}
+}
+
+func (w *drainEndpoint) try(ctx context.Context, batch *model.Batch, sent *model.Sent) bool {
+	result := w.sender.Send(ctx, webhook.Message{URL: batch.URL, Secrets: batch.Secrets, ID: sent.Dispatch.Event.ID, Body: sent.Dispatch.Body})
+	sent.Attempt, sent.Delivered, sent.Gone, sent.RetryAfter = &result.Attempt, result.Delivered, result.Gone, result.RetryAfter
+	return result.Delivered
+}

@@ -1,0 +1,213 @@
+package jobs
+
+import (
+	"encoding/base64"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+	"github.com/stretchr/testify/require"
+
+	"parapet/model"
+	"parapet/model/wire"
+)
+
+// receiver is a partner's server: it keeps what it was sent and answers as told.
+type receiver struct {
+	*httptest.Server
+
+	mu     sync.Mutex
+	got    []received
+	answer http.HandlerFunc
+}
+
+type received struct {
+	header http.Header
+	body   string
+}
+
+func receive(t *testing.T, answer http.HandlerFunc) *receiver {
+	t.Helper()
+	r := &receiver{answer: answer}
+	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		body, err := io.ReadAll(request.Body)
+		if err != nil {
+			return
+		}
+		r.mu.Lock()
+		r.got = append(r.got, received{request.Header, string(body)})
+		say := r.answer
+		r.mu.Unlock()
+		say(w, request)
+	}))
+	t.Cleanup(r.Close)
+	return r
+}
+
+func (r *receiver) all() []received {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append([]received{}, r.got...)
+}
+
+func (r *receiver) answers(answer http.HandlerFunc) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.answer = answer
+}
+
+func status(code int) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }
+}
+
+func (s *shop) endpoint(r *receiver, types ...string) *wire.WebhookEndpoint {
+	s.t.Helper()
+	endpoint, err := s.Service.CreateWebhookEndpoint(s.t.Context(), s.Acme, model.WebhookEndpointRequest{URL: &r.URL, EventTypes: types})
+	require.NoError(s.t, err)
+	return endpoint
+}
+
+func (s *shop) deliveries(endpoint *wire.WebhookEndpoint) []wire.Delivery {
+	s.t.Helper()
+	list, err := s.Service.ListDeliveries(s.t.Context(), s.Acme, endpoint.ID, "", model.PageRequest{Limit: 100})
+	require.NoError(s.t, err)
+	return list.Data
+}
+
+func TestAnEventReachesItsEndpointAsTheFeedShowsIt(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	r := receive(t, status(http.StatusNoContent))
+	endpoint := s.endpoint(r, "quote.created")
+	s.start()
+	s.Quote("rain-excess", nil)
+	s.eventually(func() bool { return len(r.all()) == 1 }, "the event arrives")
+	s.eventually(func() bool { return len(s.deliveries(endpoint)) == 1 }, "the delivery is kept")
+
+	feed, err := s.Service.ListEvents(t.Context(), s.Acme, model.EventFilter{Types: []model.EventType{"quote.created"}}, model.PageRequest{})
+	require.NoError(t, err)
+	require.Len(t, feed.Data, 1)
+	body, err := wire.Encode(feed.Data[0])
+	require.NoError(t, err)
+	got := r.all()[0]
+	require.Equal(t, string(body), got.body)
+	secret, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(*endpoint.Secret, "whsec_"))
+	require.NoError(t, err)
+	require.Len(t, secret, 32)
+	judge, err := standardwebhooks.NewWebhook(*endpoint.Secret)
+	require.NoError(t, err)
+	require.NoError(t, judge.Verify([]byte(got.body), got.header), "the specification's own library agrees")
+
+	delivery := s.deliveries(endpoint)[0]
+	require.Equal(t, "delivered", delivery.Status)
+	require.Equal(t, feed.Data[0].ID, delivery.EventID)
+	require.Len(t, delivery.Attempts, 1)
+	require.Equal(t, http.StatusNoContent, *delivery.Attempts[0].StatusCode)
+	require.Nil(t, delivery.NextAttemptAt)
+}
+
+func TestAFailingEndpointIsTriedByTheScheduleAndThenParked(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	r := receive(t, func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "we are closed", http.StatusInternalServerError)
+	})
+	endpoint := s.endpoint(r, "quote.created")
+	s.start()
+	s.Quote("rain-excess", nil)
+	for tries := 1; tries <= 10; tries++ {
+		s.eventually(func() bool { d := s.deliveries(endpoint); return len(d) == 1 && len(d[0].Attempts) == tries }, "the next attempt")
+		delivery := s.deliveries(endpoint)[0]
+		if tries == 10 {
+			break
+		}
+		wait, want := delivery.NextAttemptAt.Sub(delivery.UpdatedAt), model.DeliverySchedule()[tries-1]
+		require.InDelta(t, want.Seconds(), wait.Seconds(), 0.2*want.Seconds(), "after attempt %d", tries)
+		s.After(wait)
+	}
+	parked := s.deliveries(endpoint)[0]
+	require.Equal(t, "parked", parked.Status)
+	require.Equal(t, "we are closed\n", parked.Attempts[9].Answer)
+
+	r.answers(status(http.StatusOK))
+	_, err := s.Service.RetryDelivery(t.Context(), s.Acme, parked.ID)
+	require.NoError(t, err)
+	s.eventually(func() bool { return s.deliveries(endpoint)[0].Status == "delivered" }, "by hand it goes through")
+}
+
+func TestAnEndpointThatIsGoneIsDisabled(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	r := receive(t, status(http.StatusGone))
+	endpoint := s.endpoint(r)
+	s.start()
+	s.eventually(func() bool {
+		now, err := s.Service.GetWebhookEndpoint(t.Context(), s.Acme, endpoint.ID)
+		return err == nil && now.Status == "disabled" && now.Note != nil
+	}, "410 disables")
+	_, err := s.Service.TestWebhookEndpoint(t.Context(), s.Acme, endpoint.ID)
+	require.Equal(t, model.CodeStateConflict, model.CodeOf(err))
+	s.Quote("rain-excess", nil)
+	r.answers(status(http.StatusOK))
+	_, err = s.Service.ChangeWebhookEndpoint(t.Context(), s.Acme, endpoint.ID, model.WebhookEndpointRequest{Status: new("enabled")})
+	require.NoError(t, err)
+	s.eventually(func() bool { // nothing was lost: the disabling, the quote and the enabling come after all
+		types := 0
+		for _, d := range s.deliveries(endpoint) {
+			if d.Status == "delivered" {
+				types++
+			}
+		}
+		return types >= 3
+	}, "it goes on where it stopped")
+}
+
+func TestARedirectIsNotFollowed(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	r := receive(t, func(w http.ResponseWriter, request *http.Request) {
+		http.Redirect(w, request, "http://169.254.169.254/latest/meta-data", http.StatusFound)
+	})
+	endpoint := s.endpoint(r, "quote.created")
+	s.start()
+	s.Quote("rain-excess", nil)
+	s.eventually(func() bool { return len(s.deliveries(endpoint)) == 1 }, "the attempt is kept")
+	attempt := s.deliveries(endpoint)[0].Attempts[0]
+	require.Equal(t, "redirect", *attempt.Error)
+	require.Equal(t, http.StatusFound, *attempt.StatusCode)
+}
+
+func TestAnOrderedEndpointWaitsForTheEarlierEventOfASubject(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	var mu sync.Mutex
+	refused := false
+	r := receive(t, func(w http.ResponseWriter, _ *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		if !refused { // the very first one only
+			refused = true
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+	})
+	endpoint, err := s.Service.CreateWebhookEndpoint(t.Context(), s.Acme, model.WebhookEndpointRequest{
+		URL: &r.URL, EventTypes: []string{"quote.created", "quote.bound"}, Ordered: new(true),
+	})
+	require.NoError(t, err)
+	s.Cover("rain-excess", nil)
+	s.start()
+	s.eventually(func() bool { return len(s.deliveries(endpoint)) == 2 }, "both are kept, one was sent")
+	require.Len(t, r.all(), 1)
+	s.After(10 * time.Second)
+	s.eventually(func() bool { return len(r.all()) == 3 }, "both go out")
+	var types []string
+	for _, got := range r.all() {
+		types = append(types, got.body[strings.Index(got.body, `"type":"`)+8:][:12])
+	}
+	require.Equal(t, []string{"quote.create", "quote.create", `quote.bound"`}, types)
+}

@@ -1,0 +1,127 @@
+// Package webhook sends events to partners' endpoints by Standard Webhooks 1.0
+// (https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md).
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"parapet/internal/egress"
+	"parapet/model/wire"
+)
+
+// What one attempt may take, and what is read and kept of its answer.
+const (
+	Timeout    = 15 * time.Second
+	readLimit  = 64 << 10
+	keepAnswer = 1 << 10
+)
+
+// Sign is the value of the header webhook-signature: a v1 signature for every
+// secret, the base64 HMAC-SHA256 of id, timestamp and body joined by full stops.
+func Sign(secrets [][]byte, id string, at time.Time, body []byte) string {
+	signatures := make([]string, len(secrets))
+	for i, secret := range secrets {
+		mac := hmac.New(sha256.New, secret)
+		_, _ = io.WriteString(mac, id+"."+strconv.FormatInt(at.Unix(), 10)+".")
+		_, _ = mac.Write(body)
+		signatures[i] = "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
+	}
+	return strings.Join(signatures, " ")
+}
+
+// Message is one event to be sent.
+type Message struct {
+	URL     string
+	Secrets [][]byte // the new one first
+	ID      string   // of the event, equal in every attempt
+	Body    []byte
+}
+
+// Result is what became of an attempt.
+type Result struct {
+	Attempt    wire.Attempt
+	Delivered  bool          // answered with 2xx in time
+	Gone       bool          // answered with 410
+	RetryAfter time.Duration // asked for by the receiver; 0 without
+}
+
+// Sender sends messages.
+type Sender struct {
+	Client *http.Client // guards addresses, follows no redirects, ends after Timeout
+	Now    func() time.Time
+}
+
+// Send makes one attempt. Whatever happens is a result.
+func (s *Sender) Send(ctx context.Context, m Message) Result {
+	at := s.Now()
+	result := s.attempt(ctx, m, at)
+	result.Attempt.At = at
+	result.Attempt.DurationMS = s.Now().Sub(at).Milliseconds()
+	return result
+}
+
+func (s *Sender) attempt(ctx context.Context, m Message, at time.Time) (result Result) {
+	failed := func(why string) Result {
+		result.Attempt.Error = &why
+		result.Delivered = false
+		return result
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, m.URL, bytes.NewReader(m.Body))
+	if err != nil {
+		return failed("address")
+	}
+	request.Header = http.Header{
+		"Content-Type": {"application/json"}, "User-Agent": {"Parapet-Webhooks/1"},
+		"Webhook-Id": {m.ID}, "Webhook-Timestamp": {strconv.FormatInt(at.Unix(), 10)}, "Webhook-Signature": {Sign(m.Secrets, m.ID, at, m.Body)},
+	}
+	answer, err := s.Client.Do(request)
+	if err != nil {
+		return failed(egress.Failure(err))
+	}
+	defer func() { _ = answer.Body.Close() }()
+	result.Attempt.StatusCode = &answer.StatusCode
+	result.Delivered = answer.StatusCode/100 == 2
+	result.Gone = answer.StatusCode == http.StatusGone
+	result.RetryAfter = retryAfter(answer.Header.Get("Retry-After"), at)
+	body, err := io.ReadAll(io.LimitReader(answer.Body, readLimit))
+	result.Attempt.Answer = text(body)
+	switch {
+	case err != nil:
+		return failed(egress.Failure(err))
+	case answer.StatusCode/100 == 3:
+		return failed("redirect")
+	default:
+		return result
+	}
+}
+
+// retryAfter reads seconds or a date (RFC 9110 section 10.2.3).
+func retryAfter(value string, now time.Time) time.Duration {
+	if seconds, err := strconv.Atoi(value); err == nil {
+		return time.Duration(max(0, min(seconds, 1<<30))) * time.Second
+	}
+	if at, err := http.ParseTime(value); err == nil {
+		return max(0, at.Sub(now))
+	}
+	return 0
+}
+
+// text is the beginning of an answer as text that can be kept: valid UTF-8 without
+// NUL.
+func text(body []byte) string {
+	body = body[:min(len(body), keepAnswer)]
+	for len(body) > 0 && len(body) == keepAnswer && !utf8.RuneStart(body[len(body)-1]) {
+		body = body[:len(body)-1]
+	}
+	return strings.ReplaceAll(strings.ToValidUTF8(string(body), "\uFFFD"), "\x00", "\uFFFD")
+}
