@@ -141,6 +141,9 @@ func (u *unit) bound(ctx context.Context, quote *quoteRow, row *policyRow) (*wir
 		return nil, err
 	}
 	policy := row.public(u.now, nil)
+	if err := wire.Keep(policy); err != nil {
+		return nil, err
+	}
 	_, err = u.record(EventPolicyActivated, &row.header, nounPolicy, policy)
 	return policy, err
 }
@@ -171,13 +174,13 @@ func (r *policyRow) settle(place trigger.Place) {
 func (s *Service) GetPolicy(ctx context.Context, actor Actor, id string) (*wire.Policy, error) {
 	row := new(policyView)
 	err := s.read(ctx, actor, ScopePoliciesRead, nounPolicy, id, row, businessNow+" as asked_at",
-		"(select json_agg(json_build_object('id', c.id, 'status', c.status) order by c.id) from claims c where c.policy_id = p.id and c.partner = p.partner) as briefs")
+		fmt.Sprintf(claimsOfPolicy, "id", "claim_ids"), fmt.Sprintf(claimsOfPolicy, "status", "claim_statuses"))
 	if err != nil {
 		return nil, err
 	}
 	var claims []wire.ClaimBrief
-	for _, brief := range row.Briefs {
-		claims = append(claims, brief.public())
+	for i, id := range row.ClaimIDs {
+		claims = append(claims, claimBrief{id, row.ClaimStatuses[i]}.public())
 	}
 	return row.public(row.AskedAt, claims), nil
 }
@@ -186,13 +189,17 @@ func (s *Service) GetPolicy(ctx context.Context, actor Actor, id string) (*wire.
 type policyView struct {
 	policyRow `bun:",extend"`
 
-	AskedAt time.Time    `bun:",scanonly"`
-	Briefs  []claimBrief `bun:"type:json,scanonly"`
+	AskedAt       time.Time   `bun:",scanonly"`
+	ClaimIDs      []uuid.UUID `bun:"claim_ids,array,scanonly"`
+	ClaimStatuses []string    `bun:"claim_statuses,array,scanonly"`
 }
 
+// claimsOfPolicy is one column of a policy's claims, oldest first.
+const claimsOfPolicy = "array(select c.%s from claims c where c.policy_id = p.id and c.partner = p.partner order by c.id) as %s"
+
 type claimBrief struct {
-	ID     uuid.UUID `json:"id"`
-	Status string    `json:"status"`
+	ID     uuid.UUID
+	Status string
 }
 
 func (b claimBrief) public() wire.ClaimBrief {

@@ -107,7 +107,7 @@ func argument(field *schema.Field, row reflect.Value) any {
 }
 
 // insert writes one row, together with what is written next: nobody may ask for
-// it before. Pgx writes its JSON as encoding/json does.
+// it before.
 func (u *unit) insert(row any) {
 	table := u.svc.db.Table(reflect.TypeOf(row).Elem())
 	fields := table.Fields
@@ -182,6 +182,6 @@ func (t *texts) of(row any, use string, write func() string) string {
 }
 
 // byID selects a row by its id ($1), if the actor may see it ($2 is its tenant).
-func byID(q *bun.SelectQuery) *bun.SelectQuery {
-	return q.Where("?TableAlias.id = $1").Where("?TableAlias.partner = $2 or $2::text is null")
+func (a Actor) byID(q *bun.SelectQuery) *bun.SelectQuery {
+	return q.Where("?TableAlias.id = $1").Where(a.seen())
 }

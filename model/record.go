@@ -36,8 +36,8 @@ func (s *Service) read(ctx context.Context, actor Actor, scope Scope, kind noun,
 	if err != nil {
 		return err
 	}
-	text := s.texts.of(row, "read", func() string {
-		q := byID(s.db.NewSelect().Model(row).ColumnExpr("?TableColumns"))
+	text := s.texts.of(row, "read "+actor.seen(), func() string {
+		q := actor.byID(s.db.NewSelect().Model(row).ColumnExpr("?TableColumns"))
 		for _, column := range further {
 			q = q.ColumnExpr(column)
 		}

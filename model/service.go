@@ -167,7 +167,16 @@ func (a Actor) tenancy(q *bun.SelectQuery) *bun.SelectQuery {
 	return q
 }
 
-// tenant is tenancy as an argument of a prepared statement: nil sees everything.
+// seen is tenancy in a prepared statement whose second argument is the tenant. Who
+// sees everything has a statement of their own: one for both could use no index.
+func (a Actor) seen() string {
+	if a.Kind == ActorPartner {
+		return "?TableAlias.partner = $2"
+	}
+	return "$2::text is null"
+}
+
+// tenant is that argument: nil sees everything.
 func (a Actor) tenant() *string {
 	if a.Kind == ActorPartner {
 		return &a.Partner

@@ -71,8 +71,8 @@ func (s *Service) GetTimeline(ctx context.Context, actor Actor, claim string, pa
 		return nil, err
 	}
 	var rows []timelineRow
-	text := s.texts.of(&rows, "page", func() string {
-		return s.db.NewSelect().Model(&rows).Where("claim_id = $1").Where("partner = $2 or $2::text is null").
+	text := s.texts.of(&rows, "page "+actor.seen(), func() string {
+		return s.db.NewSelect().Model(&rows).Where("claim_id = $1").Where(actor.seen()).
 			Where("sequence > coalesce(nullif($3, '')::bigint, 0)").OrderExpr("sequence").String() + " limit $4"
 	})
 	if err := s.preparedRows(ctx, s.pool, &rows, text, id, actor.tenant(), p.after, p.fetch()); err != nil {

@@ -124,8 +124,8 @@ func (u *unit) fresh(partner string) header {
 // locked reads a row for change: FOR NO KEY UPDATE, tenancy included. The
 // caller keeps the lock order policy, claim, payout.
 func (u *unit) locked(ctx context.Context, row interface{ head() *header }, id uuid.UUID, kind noun) error {
-	text := u.svc.texts.of(row, "lock", func() string {
-		return byID(u.NewSelect().Model(row)).For("NO KEY UPDATE").String()
+	text := u.svc.texts.of(row, "lock "+u.actor.seen(), func() string {
+		return u.actor.byID(u.NewSelect().Model(row)).For("NO KEY UPDATE").String()
 	})
 	if err := u.svc.preparedRow(ctx, u.pg, row, text, id, u.actor.tenant()); err != nil {
 		if absent(err) {
