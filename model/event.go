@@ -1,6 +1,7 @@
 package model
 
 import (
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -85,12 +86,11 @@ type eventRow struct {
 // record writes an event about a row, with its public record as it is now. The
 // caller records in the order of cause and effect.
 func (u *unit) record(kind EventType, subject *header, object noun, public any) (uuid.UUID, error) {
-	data, err := wire.Encode(struct {
-		Object any `json:"object"`
-	}{public})
+	text, err := wire.Encode(public)
 	if err != nil {
 		return uuid.Nil, err
 	}
+	data := slices.Concat([]byte(`{"object":`), text, []byte(`}`))
 	event := eventRow{
 		ID: newID(), Partner: subject.Partner, Type: kind,
 		SubjectType: object.name, SubjectID: subject.ID, SubjectVersion: subject.Version,

@@ -69,6 +69,9 @@ func (s *Service) CreateQuote(ctx context.Context, actor Actor, in QuoteRequest)
 			return err
 		}
 		quote = row.public()
+		if err := wire.Keep(quote); err != nil {
+			return err
+		}
 		if _, err := u.record(EventQuoteCreated, &row.header, nounQuote, quote); err != nil {
 			return err
 		}

@@ -10,7 +10,7 @@ import (
 )
 
 // registerTypes teaches a connection how rows are kept in Go: times in UTC, ids as
-// they are, JSON by the decoder of answers and events (the driver's was a quarter
+// they are, JSON by the encoder of answers and events (the driver's was a quarter
 // of a bind), boxes as text, for only Postgres looks into them.
 func registerTypes(types *pgtype.Map) {
 	id := &pgtype.Type{Name: "uuid", OID: pgtype.UUIDOID, Codec: uuidCodec{}}
@@ -25,11 +25,11 @@ func registerTypes(types *pgtype.Map) {
 	}
 }
 
-// jsonCodec is the driver's, with the decoder of answers and events.
+// jsonCodec is the driver's, with the encoder of answers and events.
 func jsonCodec(types *pgtype.Map) pgtype.Codec {
 	known, _ := types.TypeForOID(pgtype.JSONOID)
 	codec := *known.Codec.(*pgtype.JSONCodec) //nolint:forcetypeassert // the driver's own
-	codec.Unmarshal = wire.Decode
+	codec.Marshal, codec.Unmarshal = wire.Encode, wire.Decode
 	return &codec
 }
 

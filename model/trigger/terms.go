@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/shopspring/decimal"
 
 	"parapet/model/hazard"
@@ -48,14 +49,17 @@ type Place struct {
 	Station   string    `json:"station,omitzero"`
 }
 
-// MarshalJSON writes what belongs to the kind: a circle on the equator has a
+// MarshalJSON is MarshalJSONTo for other encoders.
+func (p Place) MarshalJSON() ([]byte, error) { return json.Marshal(p) }
+
+// MarshalJSONTo writes what belongs to the kind: a circle on the equator has a
 // latitude of 0, not none.
-func (p Place) MarshalJSON() ([]byte, error) {
+func (p Place) MarshalJSONTo(out *jsontext.Encoder) error {
 	if p.Kind != Circle {
 		type bare Place
-		return json.Marshal(bare(p))
+		return json.MarshalEncode(out, bare(p))
 	}
-	return json.Marshal(struct {
+	return json.MarshalEncode(out, struct {
 		Kind      PlaceKind `json:"kind"`
 		Latitude  float64   `json:"latitude"`
 		Longitude float64   `json:"longitude"`

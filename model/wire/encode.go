@@ -5,6 +5,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/shopspring/decimal"
 )
 
 // timeLayout is RFC 3339 in UTC, always with microseconds, so that times sort
@@ -15,17 +16,41 @@ var options = json.JoinOptions(
 	json.Deterministic(true),
 	json.FormatNilSliceAsNull(false),
 	json.FormatNilMapAsNull(false),
-	json.WithMarshalers(json.MarshalToFunc(func(enc *jsontext.Encoder, t time.Time) error {
-		return enc.WriteToken(jsontext.String(Time(t)))
-	})),
+	json.WithMarshalers(json.JoinMarshalers(
+		json.MarshalToFunc(func(enc *jsontext.Encoder, t time.Time) error {
+			return enc.WriteValue(t.UTC().AppendFormat(enc.AvailableBuffer(), `"`+timeLayout+`"`))
+		}),
+		json.MarshalToFunc(func(enc *jsontext.Encoder, d decimal.Decimal) error { // as its MarshalJSON does
+			return enc.WriteToken(jsontext.String(d.String()))
+		}),
+	)),
 )
 
 // Time writes an instant as records show it.
 func Time(t time.Time) string { return t.UTC().Format(timeLayout) }
 
 // Encode writes a record as v1 JSON: the one encoder behind every answer and
-// every event.
-func Encode(record any) ([]byte, error) { return json.Marshal(record, options) }
+// every event. Nobody may change what it returns.
+func Encode(record any) ([]byte, error) {
+	if r, ok := record.(keeper); ok && r.kept() != nil {
+		return r.kept(), nil
+	}
+	return json.Marshal(record, options)
+}
+
+// keeper is a pointer to any record with a Header.
+type keeper interface {
+	kept() []byte
+	keep(text []byte)
+}
+
+// Keep encodes a record that nobody changes any more, for its event, its answer
+// and the answer to the same request later: they are the same bytes.
+func Keep(record keeper) error {
+	text, err := json.Marshal(record, options)
+	record.keep(text)
+	return err
+}
 
 // Decode reads what Encode wrote. Members it does not know are ignored, so an
 // older release can read a newer one's bytes.

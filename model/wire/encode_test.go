@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/shopspring/decimal"
 	"github.com/stretchr/testify/require"
 
 	"parapet/model/money"
@@ -23,6 +24,37 @@ func TestTimesAreUTCWithMicroseconds(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, string(text))
 	}
+}
+
+func TestDecimalsAreTextWithTheirDigits(t *testing.T) {
+	t.Parallel()
+	for _, digits := range []string{"0", "6.0", "-0.20", "301000000000000", "2254612.83588398016", "1e3", "1e-7"} {
+		d := decimal.RequireFromString(digits)
+		want, err := d.MarshalJSON()
+		require.NoError(t, err)
+		for _, value := range []any{d, &d} {
+			text, err := wire.Encode(value)
+			require.NoError(t, err)
+			require.Equal(t, string(want), string(text))
+		}
+	}
+	text, err := wire.Encode((*decimal.Decimal)(nil))
+	require.NoError(t, err)
+	require.Equal(t, "null", string(text))
+}
+
+func TestAKeptRecordIsEncodedOnce(t *testing.T) {
+	t.Parallel()
+	quote := &wire.Quote{Header: wire.Header{ID: "quo_1"}}
+	fresh, err := wire.Encode(quote)
+	require.NoError(t, err)
+	require.NoError(t, wire.Keep(quote))
+	kept, err := wire.Encode(quote)
+	require.NoError(t, err)
+	require.Equal(t, string(fresh), string(kept))
+	again, err := wire.Encode(quote)
+	require.NoError(t, err)
+	require.Same(t, &kept[0], &again[0])
 }
 
 func TestListsAreNeverNull(t *testing.T) {

@@ -14,10 +14,16 @@ type Header struct {
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`
 	Version   int64     `json:"version"` // grows by one with each change of the record itself
+
+	text []byte // the whole record, where it was kept
 }
 
 // Head is what the record begins with, whatever record it is.
 func (h Header) Head() Header { return h }
+
+func (h *Header) kept() []byte { return h.text }
+
+func (h *Header) keep(text []byte) { h.text = text }
 
 // References are the members of a record that belong to the partner alone.
 type References struct {
