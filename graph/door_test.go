@@ -60,6 +60,13 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		Shown: func(_ context.Context, err error) *model.Error {
 			return refusal.Shown(err, func() bool { return false })
 		},
+		Hurry: func() func() { return func() {} },
+		TooLarge: func(limit int64) error {
+			return model.Fail(model.CodeBodyTooLarge, "A body has at most %d MiB here.", limit>>20)
+		},
+		CutOff: func(cause error) error {
+			return model.Fail(model.CodeMalformedJSON, "The body ended before its end.").Because(cause)
+		},
 		Blame: func(cause error) { d.blamed = append(d.blamed, cause) },
 	})))
 }

@@ -14,7 +14,6 @@ import (
 	"parapet/internal/refusal"
 	"parapet/internal/visit"
 	"parapet/model"
-	"parapet/model/wire"
 )
 
 // present writes an error with the codes of REST. What the library itself finds
@@ -62,19 +61,4 @@ func extensions(e *model.Error, request string) map[string]any {
 // survive makes a panic an error like any other that nobody explained.
 func survive(_ context.Context, panicked any) error {
 	return fmt.Errorf("panic: %v\n%s", panicked, debug.Stack())
-}
-
-// refuse answers a request that is not admitted, in the form of every GraphQL
-// answer.
-func refuse(ctx context.Context, w http.ResponseWriter, err error) {
-	v := visit.From(ctx)
-	e := v.Shown(ctx, err)
-	kind := refusal.KindOf(e.Code)
-	if kind.Status >= http.StatusInternalServerError {
-		v.Blame(err)
-	}
-	body, _ := wire.Encode(map[string]any{"errors": []any{map[string]any{"message": e.Detail, "extensions": extensions(e, v.RequestID)}}})
-	w.Header().Set("Content-Type", "application/graphql-response+json; charset=utf-8")
-	w.WriteHeader(kind.Status)
-	_, _ = w.Write(body)
 }

@@ -11,12 +11,9 @@ import (
 	"net/http"
 
 	"github.com/99designs/gqlgen/graphql/handler"
-	"github.com/99designs/gqlgen/graphql/handler/extension"
-	"github.com/99designs/gqlgen/graphql/handler/lru"
-	"github.com/99designs/gqlgen/graphql/handler/transport"
-	"github.com/vektah/gqlparser/v2/ast"
 
 	"parapet/graph/generated"
+	"parapet/graph/guard"
 	"parapet/graph/node"
 	"parapet/internal/visit"
 	"parapet/model"
@@ -25,22 +22,37 @@ import (
 // Config is what the door stands on.
 type Config struct {
 	Service *model.Service
+	// Limits of a document; guard.Standard when zero.
+	Limits guard.Limits
+	// Secretive keeps the schema from being asked about, and from showing in
+	// suggestions.
+	Secretive bool
+	// Trusted are the only documents that run, by name; nil lets every document
+	// run. ReadTrusted reads them.
+	Trusted map[string]string
 }
 
-// queryCache is how many documents are kept parsed.
-const queryCache = 1000
-
 // New makes the door. It serves requests that carry a visit: who mounts it decides
-// how callers are admitted.
+// how callers are admitted. Errors: a trusted document that cannot run.
 func New(config Config) (http.Handler, error) {
 	if config.Service == nil {
 		return nil, errors.New("the GraphQL door needs a service")
 	}
-	server := handler.New(generated.NewExecutableSchema(generated.Config{Resolvers: &resolver{}}))
-	server.AddTransport(transport.GET{})
-	server.AddTransport(transport.POST{})
-	server.SetQueryCache(lru.New[*ast.QueryDocument](queryCache))
-	server.Use(extension.Introspection{})
+	if config.Limits == (guard.Limits{}) {
+		config.Limits = guard.Standard()
+	}
+	schema := generated.NewExecutableSchema(generated.Config{Resolvers: &resolver{}})
+	judge := &judge{
+		guard: guard.New(schema.Schema(), config.Limits), library: newLibrary(config.Trusted),
+		introspection: !config.Secretive, documents: keep[*guard.Document](documentsKept),
+	}
+	if err := judge.rehearse(); err != nil {
+		return nil, err
+	}
+	server := handler.New(schema)
+	server.AddTransport(judge.before(overHTTP{}))
+	server.SetQueryCache(handed{})
+	server.Use(costs{})
 	server.SetErrorPresenter(present)
 	server.SetRecoverFunc(survive)
 	return admitted(config.Service, server), nil
@@ -52,7 +64,7 @@ func admitted(service *model.Service, next http.Handler) http.Handler {
 		ctx := r.Context()
 		actor, err := visit.From(ctx).Admit(ctx)
 		if err != nil {
-			refuse(ctx, w, err)
+			refuse(ctx, w, responseType, err)
 			return
 		}
 		w.Header().Set("Cache-Control", "no-store")

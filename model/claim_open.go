@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/uuid"
+	"github.com/uptrace/bun"
 
 	"parapet/model/hazard"
 	"parapet/model/money"
@@ -217,16 +218,31 @@ func (u *unit) named(ctx context.Context, p *policyRow, in ClaimRequest) (*occur
 	if station, day, ok := stationDay(event.ID); ok && p.Station != nil {
 		return u.windowAt(ctx, p, event.Source, station, day)
 	}
+	id, err := aliased(ctx, u, p, *event)
+	if err != nil {
+		return nil, none, err
+	}
+	return u.occurrence(ctx, id)
+}
+
+// noSuchEvent answers a source's name that leads nowhere.
+func noSuchEvent() *Error {
+	return Fail(CodeNotFound, "There is no occurrence of this source with this id.")
+}
+
+// aliased is the occurrence that a source's name leads to in the eyes of a
+// policy: one of its own kind first, then what its partner rehearsed.
+func aliased(ctx context.Context, db bun.IDB, p *policyRow, event SourceEvent) (uuid.UUID, error) {
 	alias := new(aliasRow)
-	err := u.NewSelect().Model(alias).Where("source = ?", event.Source).Where("alias = ?", event.ID).
+	err := db.NewSelect().Model(alias).Where("source = ?", event.Source).Where("alias = ?", event.ID).
 		Where("scope in ('', ?)", p.Partner).OrderExpr("kind <> ?, scope desc", p.Kind).Limit(1).Scan(ctx)
 	if absent(err) {
-		return nil, none, Fail(CodeNotFound, "There is no occurrence of this source with this id.")
+		return uuid.Nil, noSuchEvent()
 	}
 	if err != nil {
-		return nil, none, fmt.Errorf("read alias: %w", err)
+		return uuid.Nil, fmt.Errorf("read alias: %w", err)
 	}
-	return u.occurrence(ctx, alias.OccurrenceID)
+	return alias.OccurrenceID, nil
 }
 
 // stationDay splits <station>/<YYYY-MM-DD>.

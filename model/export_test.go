@@ -22,7 +22,7 @@ func (s *Service) ExplainCandidates(ctx context.Context, event string) (string, 
 	if err := s.db.NewSelect().Model((*occurrenceRow)(nil)).Column("id").Where("source_event_id = ?", event).Scan(ctx, &id); err != nil {
 		return "", err
 	}
-	happened, err := s.happened(ctx, []uuid.UUID{id})
+	happened, err := happened(ctx, s.db, []uuid.UUID{id})
 	if err != nil {
 		return "", err
 	}

@@ -62,7 +62,7 @@ func (j *judging) settle(ctx context.Context) error {
 		d := trigger.Evaluate(p.Cover, p.covered(), p.PayableFrom, j.facts)
 		claim := j.existing[p.ID]
 		switch {
-		case claim == nil && (!d.Met || d.Amount == 0 || j.counted(p) || !j.now.Before(p.ReportableUntil)):
+		case claim == nil && (!p.opens(d, j.now) || j.counted(p)):
 			continue
 		case claim == nil:
 			if err := j.open(p, d); err != nil {
@@ -160,18 +160,15 @@ func (j *judging) changed(row *claimRow) bool {
 	return j.restsOn[*row.DeterminationID] != j.facts.SourceVersion
 }
 
-func (j *judging) settled(p *policyRow) bool {
-	return j.facts.Stage == trigger.Final || p.Cover.Trigger.DecidesOn == trigger.Preliminary
-}
+func (j *judging) settled(p *policyRow) bool { return p.settles(j.facts) }
 
 // decide applies the private rules and moves claim, policy and payout. Whoever
 // asked, it is Parapet that decides.
 func (j *judging) decide(p *policyRow, row *claimRow, det *determinationRow, d trigger.Determination) error {
 	defer j.as(System())()
-	decision := adjudicate.Decide(adjudicate.Facts{
-		Met: d.Met && d.Amount > 0, Reason: string(d.Reason), Owed: d.Amount, Remaining: p.LimitRemaining,
-		Settled: j.settled(p), Growing: j.growing(p), Same: j.claimedBy(p, row), Duplicate: j.duplicate(p, row, d.OccurredAt),
-	})
+	weighed := p.weigh(j.facts, d)
+	weighed.Growing, weighed.Same, weighed.Duplicate = j.growing(p), j.claimedBy(p, row), j.duplicate(p, row, d.OccurredAt)
+	decision := adjudicate.Decide(weighed)
 	var review *time.Time
 	if awaitsSource(decision.Reasons) {
 		review = new(j.reviewAt(p))

@@ -8,9 +8,11 @@ import (
 )
 
 func observedSentence(p *policyRow, facts trigger.Occurrence, d trigger.Determination) string {
-	public := publicDetermination(p, facts, d)
 	what := fmt.Sprintf("%s reported %s", facts.Source, facts.SourceEventID)
-	if public.Index != nil {
+	if facts.Source == asIfSource {
+		what = "Supposed"
+	}
+	if public := publicDetermination(p, facts, d); public.Index != nil {
 		what += fmt.Sprintf(": %s %s %s", p.Cover.Trigger.Index, public.Index.Value, public.Index.Unit)
 	}
 	if d.DistanceKM != nil {

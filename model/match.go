@@ -38,11 +38,11 @@ func (s *Service) Evaluate(ctx context.Context, job EvaluateOccurrences) error {
 		}
 		ids = append(ids, id)
 	}
-	happened, err := s.happened(ctx, ids)
+	happened, err := happened(ctx, s.db, ids)
 	if err != nil {
 		return err
 	}
-	candidates, err := s.candidates(ctx, happened)
+	candidates, err := candidates(ctx, s.db, happened)
 	if err != nil {
 		return err
 	}
@@ -97,17 +97,17 @@ type happening struct {
 }
 
 // happened reads occurrences with their observations, those merged away left out.
-func (s *Service) happened(ctx context.Context, ids []uuid.UUID) ([]happening, error) {
+func happened(ctx context.Context, db bun.IDB, ids []uuid.UUID) ([]happening, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
 	var rows []*occurrenceRow
-	err := s.db.NewSelect().Model(&rows).Where("id in (?)", bun.List(ids)).Where("merged_into is null").OrderExpr("occurred_at, id").Scan(ctx)
+	err := db.NewSelect().Model(&rows).Where("id in (?)", bun.List(ids)).Where("merged_into is null").OrderExpr("occurred_at, id").Scan(ctx)
 	if err != nil {
 		return nil, explain(fmt.Errorf("read occurrences: %w", err))
 	}
 	var observations []observationRow
-	err = s.db.NewSelect().Model(&observations).Where("occurrence_id in (?)", bun.List(ids)).OrderExpr("occurred_at").Scan(ctx)
+	err = db.NewSelect().Model(&observations).Where("occurrence_id in (?)", bun.List(ids)).OrderExpr("occurred_at").Scan(ctx)
 	if err != nil {
 		return nil, explain(fmt.Errorf("read observations: %w", err))
 	}
@@ -154,7 +154,7 @@ const candidateBox = "(?::uuid, ?, ?, ?::timestamptz, ?::timestamptz, ?::box)"
 
 // candidates are the policies each occurrence may concern: those whose box it
 // touches, and those with a deferred claim for it, wherever it is now.
-func (s *Service) candidates(ctx context.Context, happened []happening) (map[uuid.UUID][]uuid.UUID, error) {
+func candidates(ctx context.Context, db bun.IDB, happened []happening) (map[uuid.UUID][]uuid.UUID, error) {
 	var values []string
 	var args []any
 	var ids []uuid.UUID
@@ -171,7 +171,7 @@ func (s *Service) candidates(ctx context.Context, happened []happening) (map[uui
 	}
 	var pairs []struct{ OccurrenceID, ID uuid.UUID }
 	query := fmt.Sprintf(candidatesQuery, strings.Join(values, ", "))
-	if err := s.db.NewRaw(query, append(args, bun.List(ids), bun.List(ids))...).Scan(ctx, &pairs); err != nil {
+	if err := db.NewRaw(query, append(args, bun.List(ids), bun.List(ids))...).Scan(ctx, &pairs); err != nil {
 		return nil, explain(fmt.Errorf("find candidates: %w", err))
 	}
 	for _, pair := range pairs {

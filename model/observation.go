@@ -165,7 +165,7 @@ func naturalKey(in *wire.ObservationInput) string {
 	return key + in.SourceEventID
 }
 
-func (u *unit) newObservation(scope string, in wire.ObservationInput) (*observationRow, error) {
+func newObservation(scope string, in wire.ObservationInput, now time.Time) (*observationRow, error) {
 	in.OccurredAt = in.OccurredAt.UTC().Truncate(time.Microsecond)
 	text, err := wire.Encode(in)
 	if err != nil {
@@ -173,7 +173,7 @@ func (u *unit) newObservation(scope string, in wire.ObservationInput) (*observat
 	}
 	digest := sha256.Sum256(text)
 	row := &observationRow{
-		ID: newID(), Scope: scope, Version: 1, CreatedAt: u.now, UpdatedAt: u.now,
+		ID: newID(), Scope: scope, Version: 1, CreatedAt: now, UpdatedAt: now,
 		Source: in.Source, NaturalKey: naturalKey(&in), SourceEventID: in.SourceEventID,
 		Kind: in.Kind, OccurredAt: in.OccurredAt, Stage: string(in.Stage), Revision: in.Revision,
 		Body: in, Digest: digest[:],

@@ -28,6 +28,8 @@ type windowKey struct {
 	days int
 }
 
+func (k windowKey) first() time.Time { return k.last.AddDate(0, 0, 1-k.days) }
+
 func (k windowKey) eventID() string { return k.station + "/" + k.last.Format(time.DateOnly) }
 
 // EvaluateRain looks for windows that meet the term of policies at stations
@@ -49,16 +51,21 @@ func (s *Service) EvaluateRain(ctx context.Context, job EvaluateStations) error 
 	return s.ask(ctx, job)
 }
 
-func (s *Service) evaluateGauge(ctx context.Context, g gauge) error {
-	var policies []*policyRow
-	q := s.db.NewSelect().Model(&policies).Where("p.station = ?", g.station).Where("p.status <> ?", PolicyArchived).OrderExpr("p.id")
+// insured asks for the policies at the gauge that are not archived.
+func (g gauge) insured(db bun.IDB, into *[]*policyRow) *bun.SelectQuery {
+	q := db.NewSelect().Model(into).Where("p.station = ?", g.station).Where("p.status <> ?", PolicyArchived).OrderExpr("p.id")
 	if g.scope != "" {
 		q = q.Where("p.partner = ?", g.scope)
 	}
-	if err := q.Scan(ctx); err != nil || len(policies) == 0 {
+	return q
+}
+
+func (s *Service) evaluateGauge(ctx context.Context, g gauge) error {
+	var policies []*policyRow
+	if err := g.insured(s.db, &policies).Scan(ctx); err != nil || len(policies) == 0 {
 		return explain(err)
 	}
-	days, err := g.read(ctx, s.db, policies)
+	reported, err := g.read(ctx, s.db, policies)
 	if err != nil {
 		return explain(err)
 	}
@@ -66,7 +73,7 @@ func (s *Service) evaluateGauge(ctx context.Context, g gauge) error {
 	if err != nil {
 		return explain(err)
 	}
-	found := findWindows(g, policies, days, taken)
+	found := findWindows(g, policies, rainOf(reported), taken)
 	inOrder := func(a, b windowKey) int { return cmp.Or(a.last.Compare(b.last), cmp.Compare(a.days, b.days)) }
 	for _, key := range slices.SortedFunc(maps.Keys(found), inOrder) { // what came first is paid first
 		for slice := range slices.Chunk(found[key], sliceSize) {
@@ -90,20 +97,27 @@ func (s *Service) evaluateGauge(ctx context.Context, g gauge) error {
 func findWindows(g gauge, policies []*policyRow, days []hazard.Day, taken map[uuid.UUID][]takenWindow) map[windowKey][]uuid.UUID {
 	found := make(map[windowKey][]uuid.UUID)
 	for _, p := range policies {
-		var gone []trigger.Window
 		for _, t := range taken[p.ID] {
-			gone = append(gone, t.window(p, g.station))
 			if t.Status == ClaimDeferred {
 				key := windowKey{g, t.Last, p.Cover.Trigger.Days}
 				found[key] = append(found[key], p.ID)
 			}
 		}
-		for _, w := range trigger.Windows(p.Cover, p.covered(), p.PayableFrom, days, gone) {
+		for _, w := range g.paying(p, days, taken[p.ID]) {
 			key := windowKey{g, w.Last(), p.Cover.Trigger.Days}
 			found[key] = append(found[key], p.ID)
 		}
 	}
 	return found
+}
+
+// paying are the windows that pay a policy for the first time.
+func (g gauge) paying(p *policyRow, days []hazard.Day, taken []takenWindow) []trigger.Window {
+	gone := make([]trigger.Window, len(taken))
+	for i, t := range taken {
+		gone[i] = t.window(p, g.station)
+	}
+	return trigger.Windows(p.Cover, p.covered(), p.PayableFrom, days, gone)
 }
 
 // takenWindow is a window that was claimed: its days never count again.
@@ -137,20 +151,25 @@ func (g gauge) takenWindows(ctx context.Context, db bun.IDB, policies []*policyR
 	return taken, nil
 }
 
-// read is a gauge's days from the first policy's start to the last one's end.
-func (g gauge) read(ctx context.Context, db bun.IDB, policies []*policyRow) ([]hazard.Day, error) {
+// read is what a gauge reported from the first policy's start to the last one's
+// end.
+func (g gauge) read(ctx context.Context, db bun.IDB, policies []*policyRow) ([]observationRow, error) {
 	from, to := policies[0].EffectiveAt, policies[0].ExpiresAt
 	for _, p := range policies {
 		from, to = minTime(from, p.EffectiveAt), maxTime(to, p.ExpiresAt)
 	}
-	rows, err := g.between(ctx, db, from, to)
+	return g.between(ctx, db, from, to)
+}
+
+// rainOf are the days on which rain was measured.
+func rainOf(rows []observationRow) []hazard.Day {
 	days := make([]hazard.Day, 0, len(rows))
 	for i := range rows {
 		if day, ok := rows[i].rain(); ok {
 			days = append(days, day)
 		}
 	}
-	return days, err
+	return days
 }
 
 func minTime(a, b time.Time) time.Time {
@@ -186,18 +205,14 @@ func (r *observationRow) rain() (hazard.Day, bool) {
 	return hazard.Day{Date: r.Day.UTC(), PrecipitationMM: *mm}, true
 }
 
-// window reads the days of a window inside the unit and makes its occurrence
-// known. The facts have no window when a day is missing.
-func (u *unit) window(ctx context.Context, key windowKey) (*occurrenceRow, trigger.Occurrence, error) {
-	rows, err := key.between(ctx, u, key.last.AddDate(0, 0, 1-key.days), key.last)
-	facts := trigger.Occurrence{Source: key.source, SourceEventID: key.eventID(), Stage: trigger.Final}
-	if err != nil {
-		return nil, facts, err
-	}
-	window, version := trigger.Window{Station: key.station}, int64(0)
+// facts are the days of a window as they were measured. There is no window in
+// them when a day is missing.
+func (k windowKey) facts(rows []observationRow) trigger.Occurrence {
+	facts := trigger.Occurrence{Source: k.source, SourceEventID: k.eventID(), Stage: trigger.Final}
+	window, version := trigger.Window{Station: k.station}, int64(0)
 	for i := range rows {
 		day, ok := rows[i].rain()
-		if !ok {
+		if !ok || day.Date.Before(k.first()) || day.Date.After(k.last) {
 			continue
 		}
 		window.Days = append(window.Days, day)
@@ -207,9 +222,20 @@ func (u *unit) window(ctx context.Context, key windowKey) (*occurrenceRow, trigg
 		}
 	}
 	facts.SourceVersion = strconv.FormatInt(version, 10)
-	if len(window.Days) == key.days {
+	if len(window.Days) == k.days {
 		facts.Window = &window
 	}
+	return facts
+}
+
+// window reads the days of a window inside the unit and makes its occurrence
+// known.
+func (u *unit) window(ctx context.Context, key windowKey) (*occurrenceRow, trigger.Occurrence, error) {
+	rows, err := key.between(ctx, u, key.first(), key.last)
+	if err != nil {
+		return nil, trigger.Occurrence{}, err
+	}
+	facts := key.facts(rows)
 	occ, err := u.windowOccurrence(ctx, key, facts)
 	return occ, facts, err
 }
@@ -232,53 +258,4 @@ func (u *unit) windowOccurrence(ctx context.Context, key windowKey, facts trigge
 		return nil, fmt.Errorf("note window: %w", err)
 	}
 	return row, nil
-}
-
-// windowNamed is the window of a policy's term that ends on a named day.
-func (u *unit) windowNamed(ctx context.Context, p *policyRow, g gauge, last time.Time) (*occurrenceRow, trigger.Occurrence, error) {
-	if p.Station == nil || *p.Station != g.station {
-		e := Fail(CodeTriggerNotMet, "The trigger is not met: the policy's place is not the station %s.", g.station)
-		e.Extra = map[string]any{"reason": string(trigger.OutsidePlace)}
-		return nil, trigger.Occurrence{}, e
-	}
-	key := windowKey{g, last, p.Cover.Trigger.Days}
-	occ, facts, err := u.window(ctx, key)
-	if err != nil {
-		return nil, facts, err
-	}
-	if facts.Window == nil {
-		return nil, facts, Fail(CodeTriggerNotMet, "The trigger cannot be judged: of the %d days to %s some have no measurement.", key.days, last.Format(time.DateOnly))
-	}
-	return occ, facts, u.unclaimedDays(ctx, p, g, key)
-}
-
-// unclaimedDays refuses a window that shares days with one that was claimed.
-func (u *unit) unclaimedDays(ctx context.Context, p *policyRow, g gauge, key windowKey) error {
-	taken, err := g.takenWindows(ctx, u, []*policyRow{p})
-	if err != nil {
-		return err
-	}
-	for _, t := range taken[p.ID] {
-		apart := t.Last.Sub(key.last).Abs()
-		if apart > 0 && apart < time.Duration(key.days)*24*time.Hour {
-			e := Fail(CodeTriggerNotMet, "The window shares days with the one to %s, which was claimed; a day counts once.", t.Last.Format(time.DateOnly))
-			e.Extra = map[string]any{"reason": "duplicate_event"}
-			return e
-		}
-	}
-	return nil
-}
-
-// windowAt is windowNamed by the source's words.
-func (u *unit) windowAt(ctx context.Context, p *policyRow, source, station string, last time.Time) (*occurrenceRow, trigger.Occurrence, error) {
-	row := new(observationRow)
-	err := u.NewSelect().Model(row).Where("source = ?", source).Where("station = ?", station).Where("day = ?", last).
-		Where("scope in ('', ?)", p.Partner).OrderExpr("scope desc").Limit(1).Scan(ctx)
-	if absent(err) {
-		return nil, trigger.Occurrence{}, Fail(CodeNotFound, "There is no occurrence of this source with this id.")
-	}
-	if err != nil {
-		return nil, trigger.Occurrence{}, fmt.Errorf("read station day: %w", err)
-	}
-	return u.windowNamed(ctx, p, gauge{row.Scope, source, station}, last)
 }

@@ -32,7 +32,7 @@ func (r *recording) keep(ctx context.Context, in []wire.ObservationInput, unread
 		if r.results[i].Errors = checkObservation(r.actor, &in[i], r.now, unread[i]); len(r.results[i].Errors) > 0 {
 			continue
 		}
-		row, err := r.newObservation(r.scope, in[i])
+		row, err := newObservation(r.scope, in[i], r.now)
 		if err != nil {
 			return err
 		}

@@ -21,6 +21,9 @@ func (d *door) beside(address string, handler http.Handler) http.Handler {
 			RequestID: c.id,
 			Admit:     func(ctx context.Context) (model.Actor, error) { return d.welcome(ctx, c) },
 			Shown:     d.shown,
+			Hurry:     c.hurry,
+			TooLarge:  c.tooLarge,
+			CutOff:    c.cutOff,
 			Blame: func(cause error) {
 				blaming.Lock()
 				defer blaming.Unlock()

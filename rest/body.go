@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"parapet/internal/strictjson"
 	"parapet/model"
 )
 
@@ -35,19 +36,25 @@ func (c *call) body() ([]byte, error) {
 	limit := c.route.limit
 	defer c.hurry()()
 	if c.request.ContentLength > limit {
-		return nil, c.tooLarge()
+		return nil, c.tooLarge(limit)
 	}
 	body, err := io.ReadAll(io.LimitReader(c.request.Body, limit+1))
 	switch {
 	case int64(len(body)) > limit:
-		return nil, c.tooLarge()
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		c.Header().Set("Connection", "close")
-		return nil, model.Fail(model.CodeMalformedJSON, "The body did not arrive within %v.", bodyTimeout).Because(err)
+		return nil, c.tooLarge(limit)
 	case err != nil:
-		return nil, model.Fail(model.CodeMalformedJSON, "The body ended before its end.").Because(err)
+		return nil, c.cutOff(err)
 	}
 	return body, nil
+}
+
+// cutOff is a body that could not be read to its end.
+func (c *call) cutOff(err error) error {
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		c.Header().Set("Connection", "close")
+		return model.Fail(model.CodeMalformedJSON, "The body did not arrive within %v.", bodyTimeout).Because(err)
+	}
+	return model.Fail(model.CodeMalformedJSON, "The body ended before its end.").Because(err)
 }
 
 // maxDrained is how much of a body that is too large is still taken, in bytes.
@@ -56,12 +63,12 @@ const maxDrained = 32 << 20
 // tooLarge takes the rest of the body and throws it away: many clients look for an
 // answer only when they have sent everything, and would see a broken connection
 // instead. Who asks first whether to send is answered without.
-func (c *call) tooLarge() error {
-	asks := c.request.ContentLength > c.route.limit && c.request.Header.Get("Expect") != ""
+func (c *call) tooLarge(limit int64) error {
+	asks := c.request.ContentLength > limit && c.request.Header.Get("Expect") != ""
 	if asks || !drained(c.request.Body) {
 		c.Header().Set("Connection", "close")
 	}
-	return model.Fail(model.CodeBodyTooLarge, "A body has at most %d MiB here.", c.route.limit>>20)
+	return model.Fail(model.CodeBodyTooLarge, "A body has at most %d MiB here.", limit>>20)
 }
 
 // drained tells whether the body ended within the bound.
@@ -79,7 +86,7 @@ type selfParsing interface {
 // and what does not exist is an error. Everything that is missing or of the wrong
 // type is a fault; its member keeps its zero value.
 func parse(body []byte, request any) (faults []model.FieldError, err error) {
-	if err := bounded(body); err != nil {
+	if _, err := strictjson.Bounded(body); err != nil {
 		return nil, err
 	}
 	if own, ok := request.(selfParsing); ok {
@@ -91,64 +98,16 @@ func parse(body []byte, request any) (faults []model.FieldError, err error) {
 func parseInto(body []byte, request any) (faults []model.FieldError, err error) {
 	d := decoder{Decoder: jsontext.NewDecoder(bytes.NewBuffer(body))}
 	if err := d.value(reflect.ValueOf(request).Elem()); err != nil {
-		return nil, malformed(err)
+		return nil, strictjson.Malformed(err)
 	}
 	_, end := d.ReadToken()
 	switch {
 	case !errors.Is(end, io.EOF):
-		return nil, malformed(end)
+		return nil, strictjson.Malformed(end)
 	case len(d.unknown) > 0:
 		return nil, model.Refuse(model.CodeUnknownField,
 			"The body has a member that does not exist; see errors", "The body has %s members that do not exist", d.unknown...)
 	default:
 		return d.wrong, nil
 	}
-}
-
-// malformed says what the syntax error is, as far as it concerns the caller.
-func malformed(err error) *model.Error {
-	var syntax *jsontext.SyntacticError
-	switch {
-	case errors.Is(err, jsontext.ErrDuplicateName) && errors.As(err, &syntax):
-		return model.Refuse(model.CodeDuplicateField, "The body has a member twice; see errors", "The body has %s members twice", model.FieldError{
-			Pointer: model.Bounded(string(syntax.JSONPointer)), Code: string(model.CodeDuplicateField), Detail: "Give it once.",
-		}).Because(err)
-	case errors.As(err, &syntax):
-		return model.Fail(model.CodeMalformedJSON, "The body is not JSON in UTF-8: it goes wrong at byte %d.", syntax.ByteOffset).Because(err)
-	default:
-		return model.Fail(model.CodeMalformedJSON, "The body is not one JSON value.").Because(err)
-	}
-}
-
-// maxDepth is how deep objects and arrays may nest.
-const maxDepth = 64
-
-// bounded refuses what must not reach a parser or the database: nesting without
-// end, and NUL, which Postgres cannot keep. It knows just enough JSON to look
-// into strings; the parser judges the rest.
-func bounded(body []byte) error {
-	depth, quoted := 0, false
-	for i := 0; i < len(body); i++ {
-		switch body[i] {
-		case '"':
-			quoted = !quoted
-		case '\\':
-			if quoted && bytes.HasPrefix(body[i+1:], []byte("u0000")) {
-				return model.Fail(model.CodeMalformedJSON, "The body holds a NUL character, at byte %d.", i)
-			}
-			i++
-		case '{', '[':
-			if !quoted {
-				depth++
-			}
-		case '}', ']':
-			if !quoted {
-				depth--
-			}
-		}
-		if depth > maxDepth {
-			return model.Fail(model.CodeMalformedJSON, "The body nests deeper than %d levels, at byte %d.", maxDepth, i)
-		}
-	}
-	return nil
 }

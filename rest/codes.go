@@ -94,25 +94,13 @@ func refusing(schemas huma.Registry, status int, codes []string) *huma.Response 
 	}
 	switch status {
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable, http.StatusConflict:
-		response.Headers = referred(append(everywhere, "Retry-After")...)
+		response.Headers = referred(slices.Concat(everywhere, []string{"Retry-After"})...)
 	case http.StatusUnauthorized, http.StatusForbidden:
-		response.Headers = referred(append(everywhere, "WWW-Authenticate")...)
+		response.Headers = referred(slices.Concat(everywhere, []string{"WWW-Authenticate"})...)
 	default:
 		response.Headers = referred(everywhere...)
 	}
 	return response
-}
-
-// everywhere are the headers of every answer.
-var everywhere = []string{"X-Request-Id", "RateLimit", "RateLimit-Policy"}
-
-// referred points to headers in components.
-func referred(names ...string) map[string]*huma.Param {
-	all := map[string]*huma.Param{}
-	for _, name := range names {
-		all[name] = &huma.Param{Ref: "#/components/headers/" + name}
-	}
-	return all
 }
 
 // exampleOf is a problem with a code, as it comes.

@@ -36,11 +36,10 @@ type judge struct {
 
 var compiling sync.Mutex // a compiler is not for several goroutines
 
-// unsaid are the headers that need no word in the document: HTTP's own, those of
-// tracing, and the earlier spellings of RateLimit.
+// unsaid are the headers of HTTP itself, which need no word in the document.
 var unsaid = map[string]bool{
-	"Content-Type": true, "Content-Length": true, "Content-Disposition": true, "X-Content-Type-Options": true, "Cache-Control": true,
-	"Connection": true, "Content-Security-Policy": true, "Traceparent": true, "Ratelimit-Limit": true, "Ratelimit-Remaining": true, "Ratelimit-Reset": true,
+	"Content-Type": true, "Content-Length": true, "X-Content-Type-Options": true, "Cache-Control": true,
+	"Connection": true, "Content-Security-Policy": true,
 }
 
 // conforms holds an answer against what the document says of its address, method

@@ -3,6 +3,7 @@ package rest
 import (
 	_ "embed"
 	"fmt"
+	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json"
@@ -14,7 +15,8 @@ import (
 //go:embed examples.json
 var examplesJSON []byte
 
-// illustrate gives every operation the examples of its body and its answers.
+// illustrate gives every operation and webhook the examples of its body and its
+// answers. A slot, request or a status, has one example, or several with names.
 func illustrate(doc *huma.OpenAPI) error {
 	var examples map[string]map[string]any
 	if err := json.Unmarshal(examplesJSON, &examples); err != nil {
@@ -27,14 +29,35 @@ func illustrate(doc *huma.OpenAPI) error {
 			}
 			seen := examples[op.OperationID]
 			if op.RequestBody != nil {
-				op.RequestBody.Content[jsonType].Example = seen["request"]
+				show(op.RequestBody.Content[jsonType], seen, "request")
 			}
 			for status, response := range op.Responses {
 				if media := response.Content[jsonType]; media != nil {
-					media.Example = seen[status]
+					show(media, seen, status)
 				}
 			}
 		}
 	}
+	for _, kind := range tells {
+		doc.Webhooks[kind.object].Post.RequestBody.Content[jsonType].Example = kind.exemplify(examples)
+	}
 	return nil
+}
+
+// show fills a slot: with the example of its own name, or with those whose names
+// follow it.
+func show(media *huma.MediaType, seen map[string]any, slot string) {
+	for at, example := range seen {
+		name, named := strings.CutPrefix(at, slot+" ")
+		if !named {
+			continue
+		}
+		if media.Examples == nil {
+			media.Examples = map[string]*huma.Example{}
+		}
+		media.Examples[strings.ReplaceAll(name, " ", "_")] = &huma.Example{Summary: name, Value: example}
+	}
+	if media.Examples == nil {
+		media.Example = seen[slot]
+	}
 }

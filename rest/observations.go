@@ -55,7 +55,7 @@ func batched(body []byte) bool {
 
 // Schema says that either form is good.
 func (*observationsRequest) Schema(r huma.Registry) *huma.Schema {
-	return oneOf(schemaOf[wire.ObservationInput](r), schemaOf[observationBatch](r))
+	return either(r, "ObservationRequest", schemaOf[wire.ObservationInput](r), schemaOf[observationBatch](r))
 }
 
 // observationsAnswer is one record, or the results of a batch.
@@ -68,7 +68,7 @@ func (a observationsAnswer) MarshalJSONTo(enc *jsontext.Encoder) error {
 
 // Schema says that either form can come.
 func (observationsAnswer) Schema(r huma.Registry) *huma.Schema {
-	return oneOf(schemaOf[wire.Observation](r), schemaOf[wire.List[wire.ObservationResult]](r))
+	return either(r, "ObservationAnswer", schemaOf[wire.Observation](r), schemaOf[wire.List[wire.ObservationResult]](r))
 }
 
 func (d *door) recordObservations(ctx context.Context, c *call, in observationsRequest) (*observationsAnswer, bool, error) {

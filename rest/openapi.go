@@ -21,14 +21,15 @@ var introduction string
 
 // tags order the document like a manual.
 var tags = []*huma.Tag{
-	{Name: "Products", Description: "What can be covered, and on which terms."},
-	{Name: "Quotes", Description: "What cover would cost, and why."},
-	{Name: "Policies", Description: "Cover that was bound."},
-	{Name: "Claims", Description: "What is owed because of something that happened, and its story."},
-	{Name: "Attachments", Description: "Documents that belong to a claim."},
-	{Name: "Messages", Description: "The conversation about a claim."},
-	{Name: "Payouts", Description: "Where the money goes."},
-	{Name: "Observations", Description: "What was measured; from data sources, and in rehearsals."},
+	{Name: "Products", Description: "What can be covered, and on which terms. A product is a versioned document: the JSON Schema of a quote's `context` with every default, the trigger, the shape of the payout, the loadings of the price, and worked examples that the version passes. A quote names a product and keeps the version it was priced with."},
+	{Name: "Quotes", Description: "What cover would cost, and why: everything that would bind, the premium line by line, every number it was computed from, and every past event that would have paid. A quote is `priced` until it is `bound` or, mostly after 24 hours, `expired`. Quoting reserves nothing."},
+	{Name: "Policies", Description: "Cover that was bound. A policy is `active` from the moment of binding, also before its period begins; `cover_phase` tells where the clock stands. It is `exhausted` when nothing is left of the limit, `expired` after its period, `cancelled` by an operator, and `archived` when its reporting window is over and nothing is open."},
+	{Name: "Claims", Description: "What is owed because of something that happened, and its story. Most claims are opened and decided by matching, the moment a source reports the event; you can open one too. `opened` becomes `approved`, `deferred` (the source has not settled yet), `declined` or `withdrawn`; `approved` becomes `closed` when everything is paid and confirmed, and again `approved` when a payout comes back."},
+	{Name: "Attachments", Description: "Documents that belong to a claim: at most 50, of 10 MiB each; pdf, png, jpeg, webp, heic, csv, json, geojson and plain text. They are kept as they were sent, and downloaded with headers that keep browsers from running them."},
+	{Name: "Messages", Description: "The conversation about a claim between you and our operators, as plain text."},
+	{Name: "Payouts", Description: "Where the money goes, and where it is. A payout method is an account, of one claim or of a policy with all its claims; the rail verifies it. A payout is `pending`, is `releasing` to the rail, `released` when the rail took it, and `reconciled` when the rail's own report confirms it. `blocked` says in `blocked_reason` what must go away first; `reconciling` means that the outcome is unknown, and only the rail resolves it."},
+	{Name: "Observations", Description: "What was measured: earthquakes, positions of storms, days at a weather station. Data sources report it; in development partners rehearse with it. Reporting is idempotent by nature: the same observation again says nothing new, a changed one is a revision."},
+	{Name: "Webhooks", Description: "What we tell you. Every change of a record is one event; an endpoint of yours receives it as a POST signed by Standard Webhooks 1.0. Deliveries come with the webhook endpoints, which v1 gains later; what will be sent is settled already. Answer 2xx within 15 seconds and work afterwards; an event can come twice, so remember `webhook-id`."},
 }
 
 // document describes the door from the table it serves, so that it cannot drift.
@@ -42,7 +43,7 @@ func (d *door) document() (*huma.OpenAPI, error) {
 		},
 		Tags: tags,
 		Components: &huma.Components{
-			Schemas: schemas, Responses: d.sharedProblems(schemas), Headers: headers(),
+			Schemas: schemas, Responses: d.sharedProblems(schemas), Headers: sharedHeaders(), Parameters: sharedParameters(),
 			SecuritySchemes: map[string]*huma.SecurityScheme{"bearer": {
 				Type: "http", Scheme: "bearer", BearerFormat: "JWT",
 				Description: "An access token of a trusted issuer (RFC 9068). Each operation names the scope it needs.",
@@ -52,25 +53,13 @@ func (d *door) document() (*huma.OpenAPI, error) {
 	for _, base := range d.bases {
 		doc.Servers = append(doc.Servers, &huma.Server{URL: strings.TrimSuffix(d.BaseURL, "/") + base})
 	}
+	doc.Components.Responses["NotModified"] = notModified()
 	for i := range d.routes {
 		doc.AddOperation(d.routes[i].operation(schemas))
 	}
+	doc.Webhooks = webhooks(schemas)
 	finish(schemas, d.routes)
 	return doc, errors.Join(describe(schemas), illustrate(doc))
-}
-
-func headers() map[string]*huma.Param {
-	text := &huma.Schema{Type: huma.TypeString}
-	return map[string]*huma.Param{
-		"X-Request-Id":        {Description: "Yours, when it has 1 to 128 visible ASCII characters, or a new one. It is in our logs.", Schema: text, Required: true},
-		"ETag":                {Description: "A digest of the answer; If-None-Match with it answers 304.", Schema: text, Required: true},
-		"Location":            {Description: "Where the record can be read.", Schema: text, Required: true},
-		"Idempotent-Replayed": {Description: "true when this is the first answer again.", Schema: text},
-		"RateLimit":           {Description: "What is left of the allowance: r requests now, all of them after t seconds (draft-ietf-httpapi-ratelimit-headers).", Schema: text},
-		"RateLimit-Policy":    {Description: "The allowance: q requests in w seconds.", Schema: text},
-		"Retry-After":         {Description: "Seconds to wait before trying again.", Schema: &huma.Schema{Type: huma.TypeInteger}},
-		"WWW-Authenticate":    {Description: "RFC 6750.", Schema: text},
-	}
 }
 
 // publish serves the document, for everybody and in both forms.

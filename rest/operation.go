@@ -6,8 +6,6 @@ import (
 	"strconv"
 
 	"github.com/danielgtaylor/huma/v2"
-
-	"parapet/model"
 )
 
 func (r *route) operation(schemas huma.Registry) *huma.Operation {
@@ -27,7 +25,7 @@ func (r *route) operation(schemas huma.Registry) *huma.Operation {
 		op.Responses[strconv.Itoa(status)] = r.success(status, schemas)
 	}
 	if r.method == http.MethodGet {
-		op.Responses["304"] = &huma.Response{Description: "You have it already.", Headers: referred(append(everywhere, "ETag")...)}
+		op.Responses["304"] = &huma.Response{Ref: "#/components/responses/NotModified"}
 	}
 	for status, response := range r.problems(schemas) {
 		op.Responses[strconv.Itoa(status)] = response
@@ -54,23 +52,18 @@ func (r *route) documentedParameters() []*huma.Param {
 		all = append(all, r.documentedFilter(name))
 	}
 	if r.listed {
-		least, most := 1.0, float64(model.MaxPageSize)
-		all = append(all,
-			&huma.Param{Name: "limit", In: "query", Description: "How many records at most.", Schema: &huma.Schema{Type: huma.TypeInteger, Minimum: &least, Maximum: &most, Default: model.DefaultPageSize}},
-			&huma.Param{Name: "cursor", In: "query", Description: "next_cursor of the page before.", Schema: text()})
+		all = append(all, taken("limit", "cursor")...)
 	}
-	if r.method == http.MethodPost {
-		key, least, most := text(), 1, maxIdempotencyKey
-		key.MinLength, key.MaxLength, key.Pattern = &least, &most, "^[!-~]+$"
-		all = append(all, &huma.Param{Name: "Idempotency-Key", In: "header", Description: "Makes it safe to send the request again.", Schema: key})
-	}
-	if r.held != nil {
-		all = append(all, &huma.Param{Name: "If-Match", In: "header", Description: "ETag of the record that the write is about; another version than this answers 412.", Schema: text()})
+	switch {
+	case r.method == http.MethodGet:
+		all = append(all, taken("If-None-Match")...)
+	case r.held != nil:
+		all = append(all, taken("Idempotency-Key", "If-Match")...)
+	default:
+		all = append(all, taken("Idempotency-Key")...)
 	}
 	return all
 }
-
-func text() *huma.Schema { return &huma.Schema{Type: huma.TypeString} }
 
 var pathParameters = map[string]string{
 	"quote_id":      "Id of a quote, quo_….",
@@ -102,15 +95,16 @@ func (r *route) documentedFilter(name string) *huma.Param {
 
 func (r *route) success(status int, schemas huma.Registry) *huma.Response {
 	names := slices.Clone(everywhere)
-	response := &huma.Response{Description: "What there is."}
-	if status == http.StatusCreated {
-		response.Description = "What was made."
-	}
-	switch {
-	case r.file:
+	response := &huma.Response{Description: r.outcome(status)}
+	if r.file {
+		names = append(names, "Content-Disposition")
 		response.Content = map[string]*huma.MediaType{"*/*": {Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}}
-	default:
-		response.Content = map[string]*huma.MediaType{jsonType: {Schema: schemas.Schema(r.out, true, "")}}
+	} else {
+		out := r.out
+		if status == http.StatusCreated && r.made != nil {
+			out = r.made
+		}
+		response.Content = map[string]*huma.MediaType{jsonType: {Schema: schemas.Schema(out, true, "")}}
 	}
 	if r.method == http.MethodGet {
 		names = append(names, "ETag")
@@ -122,4 +116,20 @@ func (r *route) success(status int, schemas huma.Registry) *huma.Response {
 	}
 	response.Headers = referred(names...)
 	return response
+}
+
+// outcome says what a success is.
+func (r *route) outcome(status int) string {
+	switch {
+	case status == http.StatusCreated:
+		return "It was made; this is the record."
+	case r.method == http.MethodPost:
+		return "It was there already, and nothing was made; this is how it is."
+	case r.file:
+		return "The bytes, as they were sent."
+	case r.listed:
+		return "A page of records."
+	default:
+		return "The record as it is now."
+	}
 }

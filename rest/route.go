@@ -24,6 +24,7 @@ type route struct {
 	about        string // what the document says below the summary
 
 	in, out  reflect.Type // nil without a body
+	made     reflect.Type // what 201 answers, where 200 can answer more; nil otherwise
 	statuses []int        // of success, the usual one first
 	limit    int64        // bytes of the request's body
 	located  bool         // 201 carries the Location of the record
@@ -136,6 +137,9 @@ func (r route) heldTo(held func(*call, any) string) route {
 	r.held = held
 	return r
 }
+
+// makes says what 201 answers, where 200 can answer more.
+func (r route) makes(record reflect.Type) route { r.made = record; return r }
 
 // refuses with more than every operation of its form does.
 func (r route) refuses(with ...model.Code) route { r.refusals = with; return r }

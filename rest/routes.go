@@ -1,9 +1,11 @@
 package rest
 
 import (
+	"reflect"
 	"slices"
 
 	"parapet/model"
+	"parapet/model/wire"
 )
 
 // table is the contract, row by row: the one place that says which address does
@@ -87,9 +89,9 @@ func (d *door) payments() []route {
 // measurements are what happened.
 func (d *door) measurements() []route {
 	return []route{
-		records("/observations", model.ScopeObservationsWrite, d.recordObservations).
+		records("/observations", model.ScopeObservationsWrite, d.recordObservations).makes(reflect.TypeFor[wire.Observation]()).
 			named("createObservations", "Observations", "Report what was measured", "One observation answers 201, or 200 when it says nothing new. Up to 1000 under observations answer 200 with a result for each."),
-		records("/sandbox/observations", model.ScopeClaimsWrite, d.rehearseObservations).rehearsed().
+		records("/sandbox/observations", model.ScopeClaimsWrite, d.rehearseObservations).makes(reflect.TypeFor[wire.Observation]()).rehearsed().
 			named("createSandboxObservations", "Observations", "Rehearse a claim", "Like POST /observations, in development only, and seen by your own policies only."),
 	}
 }

@@ -20,8 +20,11 @@ func newSchemas() huma.Registry {
 
 // schemaName keeps apart what has one name in two packages.
 func schemaName(t reflect.Type, hint string) string {
-	if t == reflect.TypeFor[trigger.Payout]() {
+	switch t {
+	case reflect.TypeFor[trigger.Payout]():
 		return "PayoutShape"
+	case reflect.TypeFor[wire.List[wire.ObservationResult]]():
+		return "ObservationResults"
 	}
 	return huma.DefaultSchemaNamer(t, hint)
 }
@@ -42,6 +45,13 @@ func schemaOf[T any](schemas huma.Registry) *huma.Schema {
 	return schemas.Schema(reflect.TypeFor[T](), true, "")
 }
 
+// either is one of several forms, as a schema with a name: generators make a type
+// of it.
+func either(schemas huma.Registry, name string, forms ...*huma.Schema) *huma.Schema {
+	schemas.Map()[name] = oneOf(forms...)
+	return &huma.Schema{Ref: "#/components/schemas/" + name}
+}
+
 func oneOf(schemas ...*huma.Schema) *huma.Schema { return &huma.Schema{OneOf: schemas} }
 
 // finish says what the types' tags alone do not: requests take no unknown members
@@ -55,12 +65,15 @@ func finish(schemas huma.Registry, routes []route) {
 		}
 	}
 	for name, schema := range schemas.Map() {
-		request := slices.Contains(strict, name)
+		t, request := schemas.TypeFromRef("#/components/schemas/"+name), slices.Contains(strict, name)
+		if t == nil {
+			continue // made of others
+		}
+		slices.SortStableFunc(schema.Required, func(a, b string) int { return rank[a] - rank[b] })
 		schema.AdditionalProperties = nil
 		if request {
 			schema.AdditionalProperties = false
 		}
-		t := schemas.TypeFromRef("#/components/schemas/" + name)
 		for _, list := range freeformLists[t] {
 			property := schema.Properties[list]
 			schema.Properties[list] = &huma.Schema{Type: huma.TypeArray, Description: property.Description, Items: freeform{}.Schema(schemas)}
@@ -73,6 +86,12 @@ func finish(schemas huma.Registry, routes []route) {
 			}
 		}
 	}
+}
+
+// rank brings the members that all records share to where readers look for them:
+// what it is first, what is hung on it last.
+var rank = map[string]int{
+	"id": -2, "object": -1, "partner_reference": 1, "metadata": 2, "partner": 3, "version": 4, "created_at": 5, "updated_at": 6,
 }
 
 // nullable tells whether an answer can carry null: for a pointer that is always

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"parapet/graph"
+	"parapet/graph/guard"
 	"parapet/internal/auth"
 	"parapet/internal/egress"
 	"parapet/internal/filestore"
@@ -105,7 +106,7 @@ func (a *app) wireAPI() error {
 	if err != nil {
 		return fmt.Errorf("tokens: %w", err)
 	}
-	graphql, err := graph.New(graph.Config{Service: a.service})
+	graphql, err := a.graphql()
 	if err != nil {
 		return err
 	}
@@ -119,6 +120,19 @@ func (a *app) wireAPI() error {
 		},
 	})
 	return err
+}
+
+// graphql is the other door.
+func (a *app) graphql() (http.Handler, error) {
+	config := graph.Config{Service: a.service, Limits: guard.Standard(), Secretive: !a.settings.Introspection}
+	config.Limits.Cost = a.settings.QueryCost
+	if path := a.settings.TrustedQueries; path != "" {
+		var err error
+		if config.Trusted, err = graph.ReadTrusted(path); err != nil {
+			return nil, fmt.Errorf("PARAPET_GRAPHQL_TRUSTED_DOCUMENTS: %w", err)
+		}
+	}
+	return graph.New(config)
 }
 
 // limiter counts requests over all nodes of the database.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"parapet/graph/guard"
+	"parapet/internal/refusal"
 	"parapet/model"
 )
 
@@ -49,7 +49,7 @@ func widening(n int) string {
 	return text + fmt.Sprintf("fragment A%d on Claim{id}", n)
 }
 
-const costly = guard.CodeTooCostly
+const costly = refusal.CodeQueryTooCostly
 
 // attacks are refused, each by the limit that its name tells.
 func attacks() []attack {

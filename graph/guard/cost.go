@@ -38,10 +38,10 @@ const (
 func (d *Document) Cost(operation string, variables map[string]any) (int, error) {
 	chosen := d.Operations.ForName(operation)
 	if chosen == nil && operation == "" {
-		return 0, refusal(nil, model.CodeValidationFailed, "The query holds several operations; name one in operationName.")
+		return 0, refuse(nil, model.CodeValidationFailed, "The query holds several operations; name one in operationName.")
 	}
 	if chosen == nil {
-		return 0, refusal(nil, model.CodeValidationFailed, "The query holds no operation of the name in operationName.")
+		return 0, refuse(nil, model.CodeValidationFailed, "The query holds no operation of the name in operationName.")
 	}
 	c := costing{schema: d.guard.schema, document: d, operation: chosen, variables: variables}
 	var root *ast.Definition

@@ -14,12 +14,9 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 	"github.com/vektah/gqlparser/v2/parser"
 
+	"parapet/internal/refusal"
 	"parapet/model"
 )
-
-// CodeTooCostly is the code of a document that asks for more than Limits allow.
-// It exists in GraphQL only: over REST nobody chooses the shape of an answer.
-const CodeTooCostly model.Code = "query_too_costly"
 
 // Limits bound a document. A zero limit refuses everything it counts.
 type Limits struct {
@@ -71,8 +68,12 @@ func (g *Guard) Limit() int { return g.limits.Cost }
 type Document struct {
 	*ast.QueryDocument
 
-	guard *Guard
+	guard       *Guard
+	introspects bool
 }
+
+// Introspects tells whether the document asks about the schema.
+func (d *Document) Introspects() bool { return d.introspects }
 
 // Read parses a text within the limits. Errors: validation_failed for what is no
 // GraphQL, body_too_large, query_too_costly; all with the place where it shows.
@@ -90,14 +91,15 @@ func (g *Guard) read(text string) (_ *Document, work Work, _ error) {
 	if err != nil {
 		return nil, work, syntax(err)
 	}
-	if err := g.measure(tree, &work); err != nil {
+	introspects, err := g.measure(tree, &work)
+	if err != nil {
 		return nil, work, err
 	}
-	return &Document{tree, g}, work, nil
+	return &Document{tree, g, introspects}, work, nil
 }
 
-// refusal is an error at a place of the document.
-func refusal(at *ast.Position, code model.Code, format string, args ...any) error {
+// refuse is an error at a place of the document.
+func refuse(at *ast.Position, code model.Code, format string, args ...any) error {
 	located := gqlerror.Wrap(model.Fail(code, format, args...))
 	if at != nil && at.Line > 0 {
 		located.Locations = []gqlerror.Location{{Line: at.Line, Column: at.Column}}
@@ -107,5 +109,5 @@ func refusal(at *ast.Position, code model.Code, format string, args ...any) erro
 
 // tooCostly is a refusal with the limit that was met.
 func tooCostly(at *ast.Position, format string, args ...any) error {
-	return refusal(at, CodeTooCostly, format, args...)
+	return refuse(at, refusal.CodeQueryTooCostly, format, args...)
 }

@@ -14,37 +14,39 @@ type measuring struct {
 	fragments map[string]*ast.FragmentDefinition
 	used      map[string]bool
 	aliases   int
+	inward    bool // asks about the schema
 	work      *Work
 }
 
-func (g *Guard) measure(tree *ast.QueryDocument, work *Work) error {
+// measure also tells whether the schema is asked about.
+func (g *Guard) measure(tree *ast.QueryDocument, work *Work) (introspects bool, _ error) {
 	if len(tree.Operations) > g.limits.Operations {
-		return tooCostly(tree.Operations[g.limits.Operations].Position, "The query holds more than %d operations. Send them apart.", g.limits.Operations)
+		return false, tooCostly(tree.Operations[g.limits.Operations].Position, "The query holds more than %d operations. Send them apart.", g.limits.Operations)
 	}
 	if len(tree.Operations) == 0 {
-		return refusal(nil, model.CodeValidationFailed, "The query holds no operation.")
+		return false, refuse(nil, model.CodeValidationFailed, "The query holds no operation.")
 	}
 	m := &measuring{limits: g.limits, fragments: map[string]*ast.FragmentDefinition{}, used: map[string]bool{}, work: work}
 	for _, fragment := range tree.Fragments {
 		if m.fragments[fragment.Name] != nil {
-			return refusal(fragment.Position, model.CodeValidationFailed, "There is more than one fragment %s. Give each a name of its own.", fragment.Name)
+			return false, refuse(fragment.Position, model.CodeValidationFailed, "There is more than one fragment %s. Give each a name of its own.", fragment.Name)
 		}
 		m.fragments[fragment.Name] = fragment
 	}
 	if err := m.circles(tree.Fragments); err != nil {
-		return err
+		return false, err
 	}
 	for _, operation := range tree.Operations {
 		if err := m.level([]ast.SelectionSet{operation.SelectionSet}, operation.Position, 1); err != nil {
-			return err
+			return false, err
 		}
 	}
 	for _, fragment := range tree.Fragments { // validation would walk it all the same
 		if !m.used[fragment.Name] {
-			return refusal(fragment.Position, model.CodeValidationFailed, "The fragment %s is never used. Leave it out.", fragment.Name)
+			return false, refuse(fragment.Position, model.CodeValidationFailed, "The fragment %s is never used. Leave it out.", fragment.Name)
 		}
 	}
-	return nil
+	return m.inward, nil
 }
 
 // circles refuses fragments that contain themselves.
@@ -70,9 +72,9 @@ func (m *measuring) circles(fragments ast.FragmentDefinitionList) error {
 			case *ast.FragmentSpread:
 				switch target := m.fragments[s.Name]; {
 				case target == nil:
-					return refusal(s.Position, model.CodeValidationFailed, "There is no fragment %s.", s.Name)
+					return refuse(s.Position, model.CodeValidationFailed, "There is no fragment %s.", s.Name)
 				case state[s.Name] == open:
-					return refusal(s.Position, model.CodeValidationFailed, "The fragment %s contains itself.", s.Name)
+					return refuse(s.Position, model.CodeValidationFailed, "The fragment %s contains itself.", s.Name)
 				case state[s.Name] != done:
 					err = visit(target)
 				}
@@ -185,6 +187,7 @@ func (l *level) field(f *ast.Field) error {
 			return tooCostly(f.Position, "The query has more than %d aliases. Ask in several queries.", l.limits.Aliases)
 		}
 	}
+	l.inward = l.inward || f.Name == "__schema" || f.Name == "__type"
 	if _, known := l.fields[f.Alias]; !known {
 		l.names = append(l.names, f.Alias)
 	}
@@ -195,7 +198,7 @@ func (l *level) field(f *ast.Field) error {
 func (l *level) spread(s *ast.FragmentSpread, inline int) error {
 	fragment := l.fragments[s.Name]
 	if fragment == nil {
-		return refusal(s.Position, model.CodeValidationFailed, "There is no fragment %s.", s.Name)
+		return refuse(s.Position, model.CodeValidationFailed, "There is no fragment %s.", s.Name)
 	}
 	return l.collect(fragment.SelectionSet, inline)
 }

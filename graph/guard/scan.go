@@ -16,10 +16,10 @@ import (
 // costs as much as its first Tokens tokens.
 func (g *Guard) scan(text string, work *Work) error {
 	if len(text) > g.limits.Bytes {
-		return refusal(nil, model.CodeBodyTooLarge, "The query has at most %d KiB; pass long values as variables.", g.limits.Bytes>>10)
+		return refuse(nil, model.CodeBodyTooLarge, "The query has at most %d KiB; pass long values as variables.", g.limits.Bytes>>10)
 	}
 	if !utf8.ValidString(text) {
-		return refusal(nil, model.CodeValidationFailed, "The query is not UTF-8.")
+		return refuse(nil, model.CodeValidationFailed, "The query is not UTF-8.")
 	}
 	tokens, nesting, directives := lexer.New(&ast.Source{Input: text}), 0, 0
 	for {
@@ -61,9 +61,9 @@ func (g *Guard) word(token lexer.Token, text string) error {
 	case token.Kind == lexer.Name && len(token.Value) > g.limits.NameBytes:
 		return tooCostly(&token.Pos, "A name in the query has more than %d letters; none here is that long.", g.limits.NameBytes)
 	case strings.Contains(token.Value, "\x00"):
-		return refusal(&token.Pos, model.CodeValidationFailed, "A text in the query holds a NUL character; leave it out.")
+		return refuse(&token.Pos, model.CodeValidationFailed, "A text in the query holds a NUL character; leave it out.")
 	case token.Kind == lexer.String && strings.Contains(token.Value, "\uFFFD") && !strings.Contains(text, "\uFFFD"):
-		return refusal(&token.Pos, model.CodeValidationFailed, "A text in the query escapes a surrogate; write the character itself, or pass the text as a variable.")
+		return refuse(&token.Pos, model.CodeValidationFailed, "A text in the query escapes a surrogate; write the character itself, or pass the text as a variable.")
 	default:
 		return nil
 	}
@@ -73,20 +73,24 @@ func (g *Guard) word(token lexer.Token, text string) error {
 func syntax(err error) error {
 	var found *gqlerror.Error
 	if !errors.As(err, &found) {
-		return refusal(nil, model.CodeValidationFailed, "The query is not GraphQL.")
+		return refuse(nil, model.CodeValidationFailed, "The query is not GraphQL.")
 	}
-	refused := gqlerror.Wrap(model.Fail(model.CodeValidationFailed, "The query is not GraphQL: %s", sentence(found.Message)))
+	refused := gqlerror.Wrap(model.Fail(model.CodeValidationFailed, "The query is not GraphQL: %s", Sentence(found.Message)))
 	refused.Locations = found.Locations
 	return refused
 }
 
-// shownBytes bounds a message that quotes the document.
-const shownBytes = 300
+// shownBytes bounds how much of a library's message is shown: it quotes the
+// document.
+const shownBytes = 256
 
-// sentence shortens a library's message and ends it.
-func sentence(message string) string {
+// Sentence is a library's message as far as it can be shown, ended.
+func Sentence(message string) string {
 	if len(message) > shownBytes {
-		message = strings.ToValidUTF8(message[:shownBytes], "") + "…"
+		return strings.ToValidUTF8(message[:shownBytes], "") + "…"
 	}
-	return strings.TrimSuffix(message, ".") + "."
+	if strings.HasSuffix(message, ".") || strings.HasSuffix(message, "?") {
+		return message
+	}
+	return message + "."
 }

@@ -27,7 +27,7 @@ func (d *Document) Validate(suggest bool) gqlerror.List {
 	}
 	var shown gqlerror.List
 	for _, e := range found[:min(len(found), shownErrors)] {
-		refused := gqlerror.Wrap(model.Fail(model.CodeValidationFailed, "%s", sentence(e.Message)))
+		refused := gqlerror.Wrap(model.Fail(model.CodeValidationFailed, "%s", Sentence(e.Message)))
 		refused.Locations, refused.Path = e.Locations, e.Path
 		shown = append(shown, refused)
 	}

@@ -18,7 +18,16 @@ type Kind struct {
 	Retryable bool   // whether the same request can succeed later
 }
 
-// kinds maps every code of the domain; a test finds one that is missing.
+// Codes of GraphQL alone: over REST nobody chooses the shape of an answer.
+const (
+	CodeQueryTooCostly  model.Code = "query_too_costly"
+	CodeQueryNotTrusted model.Code = "query_not_trusted"
+	// The name that clients of automatic persisted queries look for.
+	CodePersistedQueryNotFound model.Code = "PERSISTED_QUERY_NOT_FOUND"
+)
+
+// kinds maps every code of the domain and of GraphQL; a test finds one that is
+// missing.
 var kinds = map[model.Code]Kind{
 	model.CodeMalformedJSON:         {http.StatusBadRequest, "The body is not the JSON it should be", false},
 	model.CodeUnknownField:          {http.StatusBadRequest, "The body has a member that does not exist", false},
@@ -52,6 +61,9 @@ var kinds = map[model.Code]Kind{
 	model.CodePolicyNotInForce:      {http.StatusUnprocessableEntity, "The policy is not in force", false},
 	model.CodeIdempotencyKeyReused:  {http.StatusUnprocessableEntity, "The Idempotency-Key was used for another request", false},
 	model.CodeReferenceTaken:        {http.StatusUnprocessableEntity, "The partner_reference is taken", false},
+	CodeQueryTooCostly:              {http.StatusUnprocessableEntity, "The query asks for too much", false},
+	CodeQueryNotTrusted:             {http.StatusForbidden, "The query is not one that this server runs", false},
+	CodePersistedQueryNotFound:      {http.StatusNotFound, "The persisted query is not known", true},
 	model.CodeRateLimited:           {http.StatusTooManyRequests, "Too many requests", true},
 	model.CodeInternal:              {http.StatusInternalServerError, "Something went wrong on our side", false},
 	model.CodeUnavailable:           {http.StatusServiceUnavailable, "Parapet cannot answer right now", true},

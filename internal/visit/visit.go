@@ -19,6 +19,13 @@ type Visit struct {
 	Admit func(context.Context) (model.Actor, error)
 	// Shown is an error as it may be shown.
 	Shown func(context.Context, error) *model.Error
+	// Hurry bounds the arrival of the request's body; what it returns lifts the
+	// bound.
+	Hurry func() (lift func())
+	// TooLarge gives a body up that has more than limit bytes, and CutOff one that
+	// could not be read; the error is the caller's.
+	TooLarge func(limit int64) error
+	CutOff   func(cause error) error
 	// Blame tells the request's line of log why something failed on our side. The
 	// answer says itself that it did.
 	Blame func(cause error)

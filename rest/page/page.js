@@ -5,8 +5,9 @@
 const text = "system-ui, -apple-system, 'Segoe UI', 'Liberation Sans', 'DejaVu Sans', sans-serif";
 const code = "ui-monospace, 'Cascadia Mono', Menlo, 'Liberation Mono', 'DejaVu Sans Mono', monospace";
 
-Redoc.init("/v1/openapi.json", {
+const options = {
 	disableSearch: false,
+	downloadDefinitionUrl: "/v1/openapi.json",
 	expandResponses: "200,201",
 	hideDownloadButton: false,
 	jsonSampleExpandLevel: 3,
@@ -31,4 +32,25 @@ Redoc.init("/v1/openapi.json", {
 		sidebar: { backgroundColor: "#f5f8f9", textColor: "#1d2a30", width: "17rem" },
 		rightPanel: { backgroundColor: "#16262d", width: "38%" },
 	},
-}, document.getElementById("reference"));
+};
+
+// The headers that every answer has are explained once, under Conventions; below
+// each answer they would hide what is its own.
+const everywhere = /^(x-request-id|traceparent|ratelimit.*)$/i;
+
+function withoutCommonHeaders(reference) {
+	const operations = Object.values({ ...reference.paths, ...reference.webhooks }).flatMap(Object.values);
+	const answers = [...Object.values(reference.components.responses), ...operations.flatMap((o) => Object.values(o.responses))];
+	for (const answer of answers) {
+		for (const name of Object.keys(answer.headers ?? {})) {
+			if (everywhere.test(name)) delete answer.headers[name];
+		}
+		if (answer.headers && Object.keys(answer.headers).length === 0) delete answer.headers;
+	}
+	delete reference.info.license;
+	return reference;
+}
+
+fetch("/v1/openapi.json")
+	.then((answer) => answer.json())
+	.then((reference) => Redoc.init(withoutCommonHeaders(reference), options, document.getElementById("reference")));

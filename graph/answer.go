@@ -1,0 +1,138 @@
+package graph
+
+import (
+	"bytes"
+	"context"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/gqlerror"
+
+	"parapet/internal/refusal"
+	"parapet/internal/visit"
+	"parapet/model"
+	"parapet/model/wire"
+)
+
+// The media types of an answer. The first tells by its status whether a request
+// was good; clients of the second look for errors in the body.
+const (
+	responseType = "application/graphql-response+json"
+	jsonType     = "application/json"
+)
+
+// mediaType chooses between the two as RFC 9110 section 12.5.1 says: by weight,
+// and by how precisely a range fits. Who takes anything gets application/json,
+// which the specification wants for clients that know nothing else.
+func mediaType(accept []string) (string, error) {
+	ranges := strings.Join(accept, ",")
+	if strings.TrimSpace(ranges) == "" {
+		return jsonType, nil
+	}
+	response, plain := weight(ranges, responseType), weight(ranges, jsonType)
+	switch {
+	case response == 0 && plain == 0:
+		return responseType, model.Fail(model.CodeNotAcceptable, "Answers are application/graphql-response+json or application/json; name one of them, or */*, in Accept.")
+	case response > plain, response == plain && strings.Contains(ranges, responseType):
+		return responseType, nil
+	default:
+		return jsonType, nil
+	}
+}
+
+// weight is how much a type is wanted, 0 to 1.
+func weight(ranges, media string) float64 {
+	best, found := 0, 0.0
+	for part := range strings.SplitSeq(ranges, ",") {
+		name, parameters, err := mime.ParseMediaType(part)
+		if err != nil {
+			continue
+		}
+		if charset := parameters["charset"]; charset != "" && !strings.EqualFold(charset, "utf-8") {
+			continue
+		}
+		precision := map[string]int{"*/*": 1, "application/*": 2, media: 3}[name]
+		if precision <= best {
+			continue
+		}
+		best, found = precision, 1
+		if q, err := strconv.ParseFloat(parameters["q"], 64); err == nil {
+			found = max(0, min(q, 1))
+		}
+	}
+	return found
+}
+
+// statusOf is the status of an answer whose operation did not run. Over
+// application/json a request that could be read is answered with 200, as the
+// specification has it.
+func statusOf(media string, refusals gqlerror.List) int {
+	code := model.CodeOf(refusals[0])
+	status := refusal.KindOf(code).Status
+	switch {
+	case status == http.StatusUnprocessableEntity || code == refusal.CodePersistedQueryNotFound:
+		if media == jsonType {
+			return http.StatusOK
+		}
+		return http.StatusBadRequest
+	case status == 0:
+		return http.StatusInternalServerError
+	default:
+		return status
+	}
+}
+
+// write sends a response. What failed before anything ran has no data.
+func write(w http.ResponseWriter, media string, status int, ran bool, response *graphql.Response) {
+	var body bytes.Buffer
+	body.WriteByte('{')
+	if len(response.Errors) > 0 {
+		member(&body, "errors", response.Errors)
+	}
+	if ran {
+		if body.Len() > 1 {
+			body.WriteByte(',')
+		}
+		body.WriteString(`"data":`)
+		if len(response.Data) == 0 {
+			body.WriteString("null")
+		}
+		body.Write(response.Data)
+	}
+	if len(response.Extensions) > 0 {
+		body.WriteByte(',')
+		member(&body, "extensions", response.Extensions)
+	}
+	body.WriteByte('}')
+	header := w.Header()
+	header.Set("Content-Type", media+"; charset=utf-8")
+	header.Set("Content-Length", strconv.Itoa(body.Len()))
+	header.Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(status)
+	_, _ = w.Write(body.Bytes()) // a caller who is gone cannot be told
+}
+
+func member(body *bytes.Buffer, name string, value any) {
+	text, err := wire.Encode(value)
+	if err != nil {
+		text = []byte("null") // extensions and errors are of our own making
+	}
+	body.WriteString(`"` + name + `":`)
+	body.Write(text)
+}
+
+// refuse answers a request of which nothing is run, in the form of every GraphQL
+// answer.
+func refuse(ctx context.Context, w http.ResponseWriter, media string, err error) {
+	v := visit.From(ctx)
+	e := v.Shown(ctx, err)
+	kind := refusal.KindOf(e.Code)
+	if kind.Status >= http.StatusInternalServerError {
+		v.Blame(err)
+	}
+	shown := &gqlerror.Error{Message: e.Detail, Extensions: extensions(e, v.RequestID)}
+	write(w, media, kind.Status, false, &graphql.Response{Errors: gqlerror.List{shown}})
+}

@@ -1,0 +1,74 @@
+package graph
+
+import (
+	"net/http"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"parapet/internal/visit"
+	"parapet/model"
+)
+
+// overHTTP is the GraphQL over HTTP specification, draft of July 2025: one
+// operation a request, by POST, or by GET where it changes nothing.
+type overHTTP struct{}
+
+// Supports everything that is no other transport's.
+func (overHTTP) Supports(*http.Request) bool { return true }
+
+// Do answers one request.
+func (overHTTP) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor) {
+	ctx := r.Context()
+	media, err := mediaType(r.Header.Values("Accept"))
+	if err == nil {
+		err = allowed(w, r.Method)
+	}
+	if err != nil {
+		refuse(ctx, w, media, err)
+		return
+	}
+	asked, length, err := read(r)
+	if err != nil {
+		refuse(ctx, w, media, err)
+		return
+	}
+	operation, refusals := exec.CreateOperationContext(ctx, asked.params(r))
+	ctx = graphql.WithOperationContext(ctx, operation)
+	if len(refusals) > 0 {
+		write(w, media, statusOf(media, refusals), false, exec.DispatchError(ctx, refusals))
+		return
+	}
+	if err := fits(w, r, operation, length); err != nil {
+		refuse(ctx, w, media, err)
+		return
+	}
+	responses, ctx := exec.DispatchOperation(ctx, operation)
+	write(w, media, http.StatusOK, true, responses(ctx))
+}
+
+// allowed refuses what is neither GET nor POST.
+func allowed(w http.ResponseWriter, method string) error {
+	if method == http.MethodGet || method == http.MethodHead || method == http.MethodPost {
+		return nil
+	}
+	w.Header().Set("Allow", "GET, POST")
+	return model.Fail(model.CodeMethodNotAllowed, "This address takes GET and POST.")
+}
+
+// fits refuses an operation that must not come in this way: a mutation by GET,
+// which anybody's link could start, a subscription where nobody listens, and a
+// body as long as an attachment that carries none.
+func fits(w http.ResponseWriter, r *http.Request, operation *graphql.OperationContext, length int) error {
+	switch kind := operation.Operation.Operation; {
+	case kind == ast.Mutation && r.Method != http.MethodPost:
+		w.Header().Set("Allow", http.MethodPost)
+		return model.Fail(model.CodeMethodNotAllowed, "A mutation is sent by POST.")
+	case kind == ast.Subscription:
+		return model.Fail(model.CodeNotAcceptable, "A subscription is answered with Accept: text/event-stream, or over a WebSocket.")
+	case length > bodyLimit && !attaches(operation):
+		return visit.From(r.Context()).TooLarge(bodyLimit)
+	default:
+		return nil
+	}
+}

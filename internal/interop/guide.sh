@@ -1,0 +1,17 @@
+#!/bin/sh
+# Plays a partner who pastes: runs every shell block of the guide that /docs begins
+# with, in order, against a server, and looks for the payout at the end.
+set -eu
+cd "$(dirname "$0")"
+
+command -v jq >/dev/null || { echo "the guide's blocks need jq: apt-get install jq" >&2; exit 1; }
+exec ./with-parapet timeout 120 sh -eu -c '
+	BASE=$(echo "$PARAPET" | jq -r .base_url)
+	CLIENT_ID=$(echo "$PARAPET" | jq -r ".clients[0].client_id")
+	CLIENT_SECRET=$(echo "$PARAPET" | jq -r ".clients[0].client_secret")
+	export BASE CLIENT_ID CLIENT_SECRET
+	blocks=$(awk "/^\`\`\`sh\$/ { on = 1; next } /^\`\`\`\$/ { on = 0 } on" ../../rest/guide.md)
+	said=$(sh -euc "$blocks")
+	echo "$said"
+	echo "$said" | tail -n 6 | grep -q "\"provider_reference\": \"" || { echo "the guide does not end with a payout" >&2; exit 1; }
+'

@@ -1,0 +1,152 @@
+package model
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"parapet/model/hazard"
+	"parapet/model/wire"
+)
+
+// OccurrenceRef names what happened, by its id or in its source's words, or
+// describes what might. Exactly one member is set.
+type OccurrenceRef struct {
+	ID          *string
+	SourceEvent *SourceEvent // for rain the id is <station>/<last day>
+	AsIf        *AsIf
+}
+
+// Explain tells what an occurrence means for a policy, by the function that
+// decides claims: paid or not, every number, and why in sentences. Where a claim
+// was made of it, whether it pays is the claim's; index and amount are what the
+// source says now. Of several windows of as-if rain it tells the one that pays
+// most. Errors: not_found, validation_failed.
+func (s *Service) Explain(ctx context.Context, actor Actor, policy string, ref OccurrenceRef) (*wire.Explanation, error) {
+	if err := s.authorize(ctx, actor, ScopePoliciesRead); err != nil {
+		return nil, err
+	}
+	if fields := ref.check(); len(fields) > 0 {
+		return nil, Invalid(fields...)
+	}
+	id, err := nounPolicy.parse(policy)
+	if err != nil {
+		return nil, err
+	}
+	var told *wire.Explanation
+	err = s.view(ctx, func(ctx context.Context, tx bun.Tx, now time.Time) error {
+		row := new(policyRow)
+		err := actor.tenancy(tx.NewSelect().Model(row).Where("p.id = ?", id)).Scan(ctx)
+		if absent(err) {
+			return nounPolicy.notFound()
+		}
+		if err != nil {
+			return fmt.Errorf("read policy: %w", err)
+		}
+		sc, err := ref.scene(ctx, tx, row, now)
+		if err != nil {
+			return err
+		}
+		told, err = sc.explain(ctx, tx, row)
+		return err
+	})
+	return told, err
+}
+
+func (ref *OccurrenceRef) check() []FieldError {
+	c := fieldCheck{}
+	given := 0
+	for _, one := range []bool{ref.ID != nil, ref.SourceEvent != nil, ref.AsIf != nil} {
+		if one {
+			given++
+		}
+	}
+	c.that(given == 1, "/occurrence", "required", "Name exactly one: an id, a source's event, or what to suppose.")
+	return c.fields
+}
+
+// scene finds what is named, as far as the policy's partner may see it.
+func (ref *OccurrenceRef) scene(ctx context.Context, db bun.IDB, p *policyRow, now time.Time) (*scene, error) {
+	if ref.AsIf != nil {
+		return might(ctx, db, ref.AsIf, p.Partner, now)
+	}
+	row, err := ref.named(ctx, db, p)
+	if err != nil {
+		return nil, err
+	}
+	return past(ctx, db, row, p.Partner, now)
+}
+
+func (ref *OccurrenceRef) named(ctx context.Context, db bun.IDB, p *policyRow) (*occurrenceRow, error) {
+	if ref.ID != nil {
+		id, err := nounOccurrence.parse(*ref.ID)
+		if err != nil {
+			return nil, err
+		}
+		return occurrenceSeen(ctx, db, id, p.Partner)
+	}
+	event := *ref.SourceEvent
+	if station, day, ok := stationDay(event.ID); ok && p.Station != nil {
+		return windowSeen(ctx, db, p, event, station, day)
+	}
+	id, err := aliased(ctx, db, p, event)
+	if err != nil {
+		return nil, err
+	}
+	return occurrenceSeen(ctx, db, id, p.Partner)
+}
+
+// occurrenceSeen is an occurrence, if a partner may see it; everybody's when the
+// partner is empty.
+func occurrenceSeen(ctx context.Context, db bun.IDB, id uuid.UUID, partner string) (*occurrenceRow, error) {
+	row := new(occurrenceRow)
+	q := db.NewSelect().Model(row).Where("oc.id = ?", id)
+	if partner != "" {
+		q = q.Where("oc.scope in ('', ?)", partner)
+	}
+	if err := q.Scan(ctx); err != nil {
+		if absent(err) {
+			return nil, nounOccurrence.notFound()
+		}
+		return nil, fmt.Errorf("read occurrence: %w", err)
+	}
+	return row, nil
+}
+
+// windowSeen is the window to a day at a station. One that nobody was paid for is
+// no record; it is described here.
+func windowSeen(ctx context.Context, db bun.IDB, p *policyRow, event SourceEvent, station string, day time.Time) (*occurrenceRow, error) {
+	g, err := gaugeAt(ctx, db, p, event.Source, station, day)
+	if err != nil {
+		return nil, err
+	}
+	row := new(occurrenceRow)
+	err = db.NewSelect().Model(row).Where("scope = ?", g.scope).Where("source = ?", g.source).
+		Where("kind = ?", hazard.StationDay).Where("source_event_id = ?", event.ID).Scan(ctx)
+	if absent(err) {
+		return &occurrenceRow{
+			ID: newID(), Scope: g.scope, Source: g.source, SourceEventID: event.ID, Kind: hazard.StationDay, OccurredAt: day, LastAt: day,
+		}, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read window: %w", err)
+	}
+	return row, nil
+}
+
+// explain is the verdict of one policy, the one that pays most.
+func (sc *scene) explain(ctx context.Context, db bun.IDB, p *policyRow) (*wire.Explanation, error) {
+	policies, err := sc.among(ctx, db, []uuid.UUID{p.ID}, func(q *bun.SelectQuery) *bun.SelectQuery { return q })
+	if err != nil {
+		return nil, err
+	}
+	if len(policies) != 1 {
+		return nil, nounPolicy.notFound()
+	}
+	best := slices.MaxFunc(sc.verdicts(policies[0]), func(a, b verdict) int { return int(min(1, max(-1, a.payable()-b.payable()))) })
+	return best.public(), nil
+}

@@ -1,0 +1,212 @@
+package model_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/model"
+	"parapet/model/modeltest"
+	"parapet/model/trigger"
+	"parapet/model/wire"
+)
+
+// told is what an event means for a policy of the acting partner.
+func told(t *testing.T, b *modeltest.Bundle, policy *wire.Policy, ref model.OccurrenceRef) *wire.Explanation {
+	t.Helper()
+	e, err := b.Service.Explain(t.Context(), b.Acme, policy.ID, ref)
+	require.NoError(t, err)
+	require.NotEmpty(t, e.Reasons)
+	for _, sentence := range e.Sentences {
+		require.True(t, strings.HasSuffix(sentence, "."), sentence)
+	}
+	return e
+}
+
+func byEvent(source, id string) model.OccurrenceRef {
+	return model.OccurrenceRef{SourceEvent: &model.SourceEvent{Source: source, ID: id}}
+}
+
+func asIf(q model.AsIfEarthquake) model.OccurrenceRef {
+	return model.OccurrenceRef{AsIf: &model.AsIf{Earthquake: &q}}
+}
+
+func TestAnExplanationIsTheClaimsDetermination(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy := b.Cover("quake-circle", nil)
+	shake(b, "us1", "6.6", trigger.Final)
+	claim := b.OnlyClaim(policy)
+	byID := model.OccurrenceRef{ID: &claim.Occurrence.ID}
+	e := told(t, b, policy, byID)
+	require.Equal(t, e, told(t, b, policy, byEvent("usgs", "us1")))
+	require.True(t, e.Met)
+	require.True(t, e.Pays)
+	require.Nil(t, e.MissedBy)
+	require.Equal(t, claim.Occurrence.OccurredAt, e.OccurredAt)
+	require.Equal(t, *claim.Amount, e.Payable)
+	require.Equal(t, claim.ID, e.Claim.ID)
+	require.Equal(t, claim.Decision.ReasonCodes, e.Reasons)
+	said := *claim.Determination
+	said.SourceVersion, said.TermsHash, said.ReceiptHash = "", "", ""
+	require.Equal(t, said, wire.Determination{
+		Index: e.Index, Threshold: e.Threshold, DistanceKM: e.DistanceKM, Factor: e.Factor, Amount: e.Amount, Stage: e.Stage,
+	})
+	require.Equal(t, []string{
+		"usgs reported us1: magnitude 6.6 mw, 22.01 km from the insured place's centre (final values).",
+		"It reaches the threshold of 6.5 mw, which pays a share of 0.5 of the limit of 100,000.00 USD: 50,000.00 USD.",
+		"The claim " + claim.ID + " was made of it and is approved: 50,000.00 USD is owed.",
+	}, e.Sentences)
+
+	waiting := shake(b, "us2", "7.0", trigger.Preliminary)
+	require.Equal(t, []string{"source_provisional"}, told(t, b, policy, byEvent("usgs", "us2")).Reasons)
+	waiting.Stage, waiting.Measures = trigger.Final, map[string]wire.Measure{"magnitude": {Value: "5.9", Unit: "mw"}}
+	b.Observe(waiting)
+	b.Work()
+	declined := told(t, b, policy, byEvent("usgs", "us2"))
+	require.False(t, declined.Pays)
+	require.Equal(t, []string{"threshold_not_met"}, declined.Reasons)
+	require.Equal(t, wire.Measure{Value: "0.1", Unit: "mw"}, *declined.MissedBy)
+}
+
+func TestWhyNothingIsPaid(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy := b.Cover("quake-circle", nil)
+	before, after := policy.EffectiveAt.Add(-time.Second), policy.ExpiresAt
+	far := epicentre
+	far.Latitude = 25
+	for name, tc := range map[string]struct {
+		quake   model.AsIfEarthquake
+		reasons []string
+		says    string
+	}{
+		"too weak": {
+			model.AsIfEarthquake{Location: epicentre, Magnitude: "5.7"},
+			[]string{"threshold_not_met"},
+			"The trigger is not met: the index 5.7 mw misses the threshold 6.0 mw by 0.3.",
+		},
+		"too far": {
+			model.AsIfEarthquake{Location: far, Magnitude: "8"},
+			[]string{"outside_place"},
+			"That is outside the insured circle of 50 km: 63.50 km too far.",
+		},
+		"too deep": {
+			model.AsIfEarthquake{Location: epicentre, Magnitude: "8", DepthKM: new("300")},
+			[]string{"outside_place"},
+			"It was 300 km deep; the policy covers earthquakes down to " + policy.Cover.Trigger.MaximumDepthKM.String() + " km.",
+		},
+		"before cover": {
+			model.AsIfEarthquake{Location: epicentre, Magnitude: "8", At: &before},
+			[]string{"outside_period"},
+			"It happened outside the period of cover, from ",
+		},
+		"after cover": {
+			model.AsIfEarthquake{Location: epicentre, Magnitude: "8", At: &after},
+			[]string{"outside_period"},
+			"It happened outside the period of cover, from ",
+		},
+	} {
+		e := told(t, b, policy, asIf(tc.quake))
+		require.False(t, e.Met, name)
+		require.False(t, e.Pays, name)
+		require.Zero(t, e.Payable.Amount, name)
+		require.Equal(t, tc.reasons, e.Reasons, name)
+		require.Contains(t, strings.Join(e.Sentences, " "), tc.says, name)
+		require.Equal(t, "Nothing is paid.", e.Sentences[2], name)
+	}
+	cyclone := model.OccurrenceRef{AsIf: &model.AsIf{Storm: &model.AsIfStorm{Fixes: []model.AsIfFix{{Location: epicentre, WindKN: "140"}}}}}
+	require.Equal(t, []string{"outside_place"}, told(t, b, policy, cyclone).Reasons, "another peril")
+}
+
+func TestWhatTheLimitAndTheClockLeave(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy := b.Cover("quake-circle", nil)
+	shake(b, "us1", "6.6", trigger.Final)
+	capped := told(t, b, policy, asIf(model.AsIfEarthquake{Location: epicentre, Magnitude: "7.5"}))
+	require.Equal(t, *amount(10_000_000), capped.Amount)
+	require.Equal(t, *amount(5_000_000), capped.Payable)
+	require.Equal(t, []string{"threshold_met", "limit_exhausted"}, capped.Reasons)
+
+	shake(b, "us2", "7.5", trigger.Final)
+	exhausted := told(t, b, policy, asIf(model.AsIfEarthquake{Location: epicentre, Magnitude: "7.5"}))
+	require.True(t, exhausted.Met)
+	require.False(t, exhausted.Pays)
+	require.Equal(t, []string{"threshold_met", "limit_exhausted"}, exhausted.Reasons)
+	require.Equal(t, "Nothing is paid: nothing is left of the policy's limit.", exhausted.Sentences[2])
+
+	late := b.Cover("quake-circle", nil)
+	at := b.Now()
+	b.After(2 * 365 * day)
+	over := told(t, b, late, asIf(model.AsIfEarthquake{Location: epicentre, Magnitude: "7.5", At: &at}))
+	require.False(t, over.Pays)
+	require.Equal(t, []string{"outside_period"}, over.Reasons)
+	require.Contains(t, over.Sentences[2], "claims could be reported until")
+}
+
+func TestAWindowOfRainIsExplained(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy := b.Cover("rain-excess", modeltest.Context{"days": 2})
+	station, first := policy.Cover.Place.Station, policy.EffectiveAt.Truncate(day).AddDate(0, 0, 1)
+	b.After(9 * day)
+	for i, mm := range []string{"5", "170", "190", "40", "1"} {
+		b.Observe(modeltest.StationDay(station, first.AddDate(0, 0, i), mm))
+	}
+	b.Observe(modeltest.StationDay(station, first.AddDate(0, 0, 6), "400"))
+	b.Work()
+	claim := b.Claims(policy)[0]
+	to := func(i int) *wire.Explanation {
+		return told(t, b, policy, byEvent("ghcn", station+"/"+first.AddDate(0, 0, i).Format(time.DateOnly)))
+	}
+	last := int(claim.Occurrence.OccurredAt.Sub(first) / day)
+	paid := to(last)
+	require.True(t, paid.Pays)
+	require.Equal(t, claim.ID, paid.Claim.ID)
+	require.Equal(t, claim.Determination.Index, paid.Index)
+	require.Equal(t, paid, told(t, b, policy, model.OccurrenceRef{ID: &claim.Occurrence.ID}))
+
+	shared := to(last + 1)
+	require.False(t, shared.Pays)
+	require.Equal(t, []string{"duplicate_event"}, shared.Reasons)
+	require.Equal(t, []string{"threshold_not_met"}, to(4).Reasons)
+	gap := to(6)
+	require.Equal(t, []string{"evidence_needed"}, gap.Reasons)
+	require.Equal(t, "Of the 2 days that the policy counts some have no measurement.", gap.Sentences[0])
+}
+
+func TestExplanationsAreOnesOwn(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy, theirs := b.Cover("quake-circle", nil), b.As(b.Globex).Cover("quake-circle", nil)
+	rehearsed := modeltest.Quake("us1", b.Now(), epicentre, "7")
+	_, _, err := b.Service.RecordObservation(t.Context(), b.Acme, rehearsed, true)
+	require.NoError(t, err)
+	b.Work()
+	occurrence := b.OnlyClaim(policy).Occurrence.ID
+	for name, ask := range map[string]struct {
+		who    model.Actor
+		policy string
+		ref    model.OccurrenceRef
+	}{
+		"another's policy":              {b.Acme, theirs.ID, asIf(model.AsIfEarthquake{Location: epicentre, Magnitude: "7"})},
+		"another's rehearsal":           {b.Globex, theirs.ID, model.OccurrenceRef{ID: &occurrence}},
+		"another's rehearsal by name":   {b.Globex, theirs.ID, byEvent("usgs", "us1")},
+		"a rehearsal an operator mixes": {b.Operator, theirs.ID, model.OccurrenceRef{ID: &occurrence}},
+		"no occurrence":                 {b.Acme, policy.ID, model.OccurrenceRef{ID: new("occ_nonsense")}},
+		"no event":                      {b.Acme, policy.ID, byEvent("usgs", "us2")},
+		"no policy":                     {b.Acme, "pol_nonsense", byEvent("usgs", "us1")},
+	} {
+		_, err := b.Service.Explain(t.Context(), ask.who, ask.policy, ask.ref)
+		require.Equal(t, model.CodeNotFound, failure(t, err).Code, name)
+	}
+	_, err = b.Service.Explain(t.Context(), b.Operator, policy.ID, model.OccurrenceRef{ID: &occurrence})
+	require.NoError(t, err)
+	for _, ref := range []model.OccurrenceRef{{}, {ID: &occurrence, SourceEvent: &model.SourceEvent{}}} {
+		_, err := b.Service.Explain(t.Context(), b.Acme, policy.ID, ref)
+		require.Equal(t, model.CodeValidationFailed, failure(t, err).Code)
+	}
+}

@@ -1,0 +1,256 @@
+package model_test
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/model"
+	"parapet/model/hazard"
+	"parapet/model/modeltest"
+	"parapet/model/wire"
+)
+
+// everybody lists all policies an exposure touches, a page after the other.
+func everybody(t *testing.T, b *modeltest.Bundle, who model.Actor, in model.ExposureRequest, size int) (*wire.Exposure, []wire.Explanation) {
+	t.Helper()
+	var all []wire.Explanation
+	page := model.PageRequest{Limit: size}
+	for {
+		total, list, err := b.Service.Expose(t.Context(), who, in, page)
+		require.NoError(t, err)
+		all = append(all, list.Data...)
+		if !list.HasMore {
+			return total, all
+		}
+		page.Cursor = *list.NextCursor
+	}
+}
+
+// payable is what an exposure sums to, by currency.
+func payable(e *wire.Exposure) map[string]int64 {
+	sums := make(map[string]int64)
+	for _, total := range e.Totals {
+		if total.Payable.Amount > 0 {
+			sums[total.Currency] = total.Payable.Amount
+		}
+	}
+	return sums
+}
+
+// granted is what claims of a source's event were granted, by currency.
+func granted(t *testing.T, b *modeltest.Bundle, source string) map[string]int64 {
+	t.Helper()
+	list, err := b.Service.ListClaims(t.Context(), b.Operator, model.Filter{}, model.PageRequest{Limit: model.MaxPageSize})
+	require.NoError(t, err)
+	require.False(t, list.HasMore)
+	sums := make(map[string]int64)
+	for _, c := range list.Data {
+		if c.Occurrence.SourceEventID == source && c.Amount != nil {
+			sums[c.Amount.Currency] += c.Amount.Amount
+		}
+	}
+	return sums
+}
+
+// island covers Hualien and around, in three currencies and for two partners;
+// quakes before have used up some limits.
+func island(t *testing.T) *modeltest.Bundle {
+	t.Helper()
+	b := modeltest.New(t)
+	dice := rand.New(rand.NewPCG(1, 2))
+	for i := range 30 {
+		policy := b.As([]model.Actor{b.Acme, b.Globex}[i%2]).Cover("quake-circle", modeltest.Context{
+			"limit":    map[string]any{"amount": 1_500_000 + dice.IntN(1000), "currency": []string{"USD", "EUR", "JPY"}[i%3]},
+			"location": map[string]float64{"latitude": 23.2 + 1.6*dice.Float64(), "longitude": 121 + 1.2*dice.Float64()},
+		})
+		require.NotEmpty(t, policy.ID)
+		if i == 12 || i == 20 {
+			b.Observe(modeltest.Quake(fmt.Sprintf("us%d", i), b.Now(), hualien, []string{"6.6", "7.1"}[i%3%2]))
+			b.Work()
+		}
+	}
+	return b
+}
+
+func TestAnExposureIsWhatIsThenPaid(t *testing.T) {
+	t.Parallel()
+	b := island(t)
+	at := b.Now()
+	asked := model.ExposureRequest{Occurrence: model.AsIf{Earthquake: &model.AsIfEarthquake{
+		Location: epicentre, Magnitude: "6.9", DepthKM: new("10"), At: &at,
+	}}, NearMisses: true}
+	before := b.Rows()
+	foretold, touched := everybody(t, b, b.Operator, asked, 3)
+	require.Equal(t, before, b.Rows(), "nothing is written")
+
+	b.Observe(modeltest.Quake("the-one", at, epicentre, "6.9"))
+	b.Work()
+	paid := granted(t, b, "the-one")
+	require.Equal(t, paid, payable(foretold))
+	require.Len(t, paid, 3)
+	listed, capped := make(map[string]int64), 0
+	for i, e := range touched {
+		listed[e.Payable.Currency] += e.Payable.Amount
+		if i > 0 {
+			require.GreaterOrEqual(t, touched[i-1].Payable.Amount, e.Payable.Amount, "the largest payment first")
+		}
+		if e.Met && e.Payable.Amount < e.Amount.Amount {
+			require.Contains(t, e.Reasons, "limit_exhausted")
+			capped++
+		}
+		policy := b.As(modeltest.Partner(e.Partner)).Policy(e.PolicyID)
+		for _, claim := range b.As(modeltest.Partner(e.Partner)).Claims(policy) {
+			if claim.Occurrence.SourceEventID == "the-one" {
+				require.Equal(t, claim.Determination.Index, e.Index)
+				require.Equal(t, claim.Determination.Threshold, e.Threshold)
+				require.Equal(t, claim.Determination.Factor, e.Factor)
+				require.Equal(t, claim.Determination.Amount, e.Amount)
+				require.Equal(t, claim.Determination.DistanceKM, e.DistanceKM)
+				require.Equal(t, claim.Decision.ReasonCodes, e.Reasons)
+			}
+		}
+	}
+	require.Equal(t, paid, listed)
+	require.Positive(t, capped, "some had too little left")
+	for _, total := range foretold.Totals {
+		var claims int
+		var owed, held int64
+		for _, band := range foretold.Bands {
+			if band.Currency == total.Currency {
+				claims, owed, held = claims+band.Claims, owed+band.Owed.Amount, held+band.Payable.Amount
+			}
+		}
+		require.Equal(t, total.Paying, claims)
+		require.Equal(t, total.Owed.Amount, owed)
+		require.Equal(t, total.Payable.Amount, held)
+	}
+}
+
+func TestAnAsIfStormIsWhatIsThenPaid(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	for i := range 8 {
+		b.Cover("cyclone-circle", modeltest.Context{"location": map[string]float64{"latitude": 25 + float64(i)/4, "longitude": -80.2}})
+	}
+	b.After(3 * day)
+	now := b.Now()
+	track := []hazard.Point{{Latitude: 25, Longitude: -79}, {Latitude: 25.8, Longitude: -80.2}, {Latitude: 26.4, Longitude: -81}}
+	winds := []string{"100", "90", "70"}
+	var storm model.AsIfStorm
+	var fixes []wire.ObservationInput
+	for i, where := range track {
+		at := now.Add(time.Duration(i-2) * 6 * time.Hour)
+		storm.Fixes = append(storm.Fixes, model.AsIfFix{Location: where, WindKN: winds[i], At: &at})
+		fixes = append(fixes, modeltest.Fix("AL99", at, where, winds[i]))
+	}
+	foretold, touched := everybody(t, b, b.Acme, model.ExposureRequest{Occurrence: model.AsIf{Storm: &storm}}, 2)
+	require.NotEmpty(t, touched)
+	b.Observe(fixes...)
+	b.Work()
+	require.Equal(t, granted(t, b, "AL99"), payable(foretold))
+}
+
+func TestAsIfRainIsWhatIsThenPaid(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	for _, days := range []int{1, 3, 5} {
+		b.Cover("rain-excess", modeltest.Context{"days": days})
+	}
+	b.After(20 * day)
+	station := b.Cover("rain-excess", nil).Cover.Place.Station
+	first := b.Now().Truncate(day).AddDate(0, 0, -15)
+	var reported, supposed []wire.ObservationInput
+	var rain model.AsIfRain
+	for i := range 12 {
+		report := modeltest.StationDay(station, first.AddDate(0, 0, i), []string{"5", "190", "60"}[i%3])
+		if i < 3 {
+			reported = append(reported, report)
+			continue
+		}
+		supposed = append(supposed, report)
+		rain.Days = append(rain.Days, model.AsIfDay{Day: report.OccurredAt, PrecipitationMM: report.Measures["precipitation"].Value})
+	}
+	rain.Station = station
+	b.Observe(reported...)
+	b.Work()
+	already := everyClaim(t, b)
+	foretold, touched := everybody(t, b, b.Operator, model.ExposureRequest{Occurrence: model.AsIf{Rain: &rain}}, 2)
+	require.Greater(t, len(touched), 3, "windows of their own")
+	b.Observe(supposed...)
+	b.Work()
+	require.Equal(t, everyClaim(t, b)-already, payable(foretold)["USD"])
+	require.Positive(t, foretold.Totals[0].Payable.Amount)
+}
+
+// everyClaim is what all claims were granted, in dollars.
+func everyClaim(t *testing.T, b *modeltest.Bundle) (total int64) {
+	t.Helper()
+	list, err := b.Service.ListClaims(t.Context(), b.Operator, model.Filter{}, model.PageRequest{Limit: model.MaxPageSize})
+	require.NoError(t, err)
+	for _, c := range list.Data {
+		if c.Amount != nil {
+			total += c.Amount.Amount
+		}
+	}
+	return total
+}
+
+func TestAnExposureIsOnesOwn(t *testing.T) {
+	t.Parallel()
+	b := island(t)
+	quake := model.AsIf{Earthquake: &model.AsIfEarthquake{Location: epicentre, Magnitude: "7.0"}}
+	sums := func(who model.Actor, in model.ExposureRequest) map[string]int64 {
+		in.Occurrence = quake
+		total, touched := everybody(t, b, who, in, 100)
+		for _, e := range touched {
+			require.True(t, who.Partner == "" || who.Partner == e.Partner)
+		}
+		return payable(total)
+	}
+	all := sums(b.Operator, model.ExposureRequest{})
+	acme, globex := sums(b.Acme, model.ExposureRequest{}), sums(b.Globex, model.ExposureRequest{})
+	for currency, amount := range all {
+		require.Equal(t, amount, acme[currency]+globex[currency])
+	}
+	require.Equal(t, acme, sums(b.Operator, model.ExposureRequest{Partner: "acme"}))
+	require.Equal(t, []string{"EUR"}, slices.Collect(maps.Keys(sums(b.Operator, model.ExposureRequest{Currency: "EUR"}))))
+	require.Empty(t, sums(b.Operator, model.ExposureRequest{Product: "cyclone-circle"}))
+	_, _, err := b.Service.Expose(t.Context(), b.Acme, model.ExposureRequest{Occurrence: quake, Partner: "globex"}, model.PageRequest{})
+	require.Equal(t, model.CodePartnerMismatch, failure(t, err).Code)
+}
+
+func TestWhatCannotBeSupposed(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	quake := func(change func(*model.AsIfEarthquake)) model.AsIf {
+		q := model.AsIfEarthquake{Location: epicentre, Magnitude: "7"}
+		change(&q)
+		return model.AsIf{Earthquake: &q}
+	}
+	for pointer, in := range map[string]model.AsIf{
+		"/occurrence":                              {},
+		"/occurrence/earthquake/magnitude":         quake(func(q *model.AsIfEarthquake) { q.Magnitude = "big" }),
+		"/occurrence/earthquake/depth":             quake(func(q *model.AsIfEarthquake) { q.DepthKM = new("5000") }),
+		"/occurrence/earthquake/location/latitude": quake(func(q *model.AsIfEarthquake) { q.Location.Latitude = 91 }),
+		"/occurrence/earthquake/occurred_at":       quake(func(q *model.AsIfEarthquake) { q.At = new(time.Time) }),
+		"/occurrence/storm/fixes":                  {Storm: &model.AsIfStorm{}},
+		"/occurrence/storm/fixes/1/wind":           {Storm: &model.AsIfStorm{Fixes: []model.AsIfFix{{WindKN: "50"}, {WindKN: "900"}}}},
+		"/occurrence/rain/days":                    {Rain: &model.AsIfRain{Station: "Seattle", Days: make([]model.AsIfDay, model.MaxAsIfDays+1)}},
+		"/occurrence/rain/days/0/station":          {Rain: &model.AsIfRain{Days: []model.AsIfDay{{Day: epochDay, PrecipitationMM: "1"}}}},
+		"/occurrence/rain/days/0/precipitation":    {Rain: &model.AsIfRain{Station: "Seattle", Days: []model.AsIfDay{{Day: epochDay, PrecipitationMM: "-1"}}}},
+		"/occurrence/rain/days/0/occurred_at":      {Rain: &model.AsIfRain{Station: "Seattle", Days: []model.AsIfDay{{PrecipitationMM: "1"}}}},
+	} {
+		_, _, err := b.Service.Expose(t.Context(), b.Acme, model.ExposureRequest{Occurrence: in}, model.PageRequest{})
+		e := failure(t, err)
+		require.Equal(t, model.CodeValidationFailed, e.Code, pointer)
+		require.Equal(t, pointer, e.Fields[0].Pointer)
+	}
+}
+
+var epochDay = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)

@@ -1,0 +1,66 @@
+package model
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/uptrace/bun"
+
+	"parapet/model/hazard"
+	"parapet/model/wire"
+)
+
+// GetObservation is one observation. Errors: not_found.
+func (s *Service) GetObservation(ctx context.Context, actor Actor, id string) (*wire.Observation, error) {
+	if err := s.authorize(ctx, actor, ScopeClaimsRead); err != nil {
+		return nil, err
+	}
+	key, err := nounObservation.parse(id)
+	if err != nil {
+		return nil, err
+	}
+	row := new(observationRow)
+	err = actor.scoped(s.db.NewSelect().Model(row).Where("o.id = ?", key)).Scan(ctx)
+	if absent(err) {
+		return nil, nounObservation.notFound()
+	}
+	if err != nil {
+		return nil, explain(fmt.Errorf("read observation: %w", err))
+	}
+	return row.public(), nil
+}
+
+// ListObservations are observations, the newest recorded first. A window of rain
+// has the days up to its last one, as many as the longest term counts. Errors:
+// parameter_invalid, cursor_invalid; not_found for an unknown occurrence.
+func (s *Service) ListObservations(ctx context.Context, actor Actor, f HappenedFilter, in PageRequest) (*wire.List[wire.Observation], error) {
+	if err := s.authorize(ctx, actor, ScopeClaimsRead); err != nil {
+		return nil, err
+	}
+	var rows []observationRow
+	q, err := f.narrow(actor.scoped(s.db.NewSelect().Model(&rows)))
+	if err != nil {
+		return nil, err
+	}
+	if f.OccurrenceID != "" {
+		of, err := s.occurrenceOf(ctx, actor, f.OccurrenceID)
+		if err != nil {
+			return nil, err
+		}
+		q = of.observed(q)
+	}
+	p, err := s.fetch(ctx, actor, q, in, f.name("observations"), newestFirst)
+	if err != nil {
+		return nil, err
+	}
+	return paged(p, rows, func(r *observationRow) string { return r.ID.String() }, func(r *observationRow) wire.Observation { return *r.public() })
+}
+
+// observed narrows a query to the observations of an occurrence.
+func (r *occurrenceRow) observed(q *bun.SelectQuery) *bun.SelectQuery {
+	if station, last, ok := stationDay(r.SourceEventID); ok && r.Kind == hazard.StationDay {
+		return q.Where("o.station = ?", station).Where("o.source = ?", r.Source).Where("o.scope = ?", r.Scope).
+			Where("o.day between ?::date and ?::date", last.AddDate(0, 0, 1-longestWindow), last)
+	}
+	return q.Where("o.occurrence_id = ?", r.ID)
+}

@@ -1,0 +1,106 @@
+package model
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"parapet/model/hazard"
+	"parapet/model/wire"
+)
+
+// HappenedFilter narrows lists of occurrences and observations. Empty members do
+// not.
+type HappenedFilter struct {
+	Kind         string
+	Source       string
+	OccurrenceID string     // observations only
+	From         *time.Time // of what happened, included
+	To           *time.Time // left out
+}
+
+// GetOccurrence is one occurrence. What a partner rehearsed is seen by that
+// partner and by operators only. Errors: not_found.
+func (s *Service) GetOccurrence(ctx context.Context, actor Actor, id string) (*wire.Occurrence, error) {
+	row, err := s.occurrenceOf(ctx, actor, id)
+	if err != nil {
+		return nil, err
+	}
+	return row.public(), nil
+}
+
+func (s *Service) occurrenceOf(ctx context.Context, actor Actor, id string) (*occurrenceRow, error) {
+	if err := s.authorize(ctx, actor, ScopeClaimsRead); err != nil {
+		return nil, err
+	}
+	key, err := nounOccurrence.parse(id)
+	if err != nil {
+		return nil, err
+	}
+	row, err := occurrenceSeen(ctx, s.db, key, actor.Partner)
+	return row, explain(err)
+}
+
+// ListOccurrences are occurrences, the newest recorded first; those that turned
+// out to be another one are left out. Errors: parameter_invalid, cursor_invalid.
+func (s *Service) ListOccurrences(ctx context.Context, actor Actor, f HappenedFilter, in PageRequest) (*wire.List[wire.Occurrence], error) {
+	if err := s.authorize(ctx, actor, ScopeClaimsRead); err != nil {
+		return nil, err
+	}
+	var rows []occurrenceRow
+	q, err := f.narrow(actor.scoped(s.db.NewSelect().Model(&rows).Where("oc.merged_into is null")))
+	if err != nil {
+		return nil, err
+	}
+	p, err := s.fetch(ctx, actor, q, in, f.name("occurrences"), newestFirst)
+	if err != nil {
+		return nil, err
+	}
+	return paged(p, rows, func(r *occurrenceRow) string { return r.ID.String() }, func(r *occurrenceRow) wire.Occurrence { return *r.public() })
+}
+
+// scoped narrows a query over what happened to what the actor may see.
+func (a Actor) scoped(q *bun.SelectQuery) *bun.SelectQuery {
+	if a.Kind == ActorPartner {
+		return q.Where("?TableAlias.scope in ('', ?)", a.Partner)
+	}
+	return q
+}
+
+func (f HappenedFilter) name(list string) string {
+	return fmt.Sprintf("%s?%q", list, []any{f.Kind, f.Source, f.OccurrenceID, f.From, f.To})
+}
+
+func (f HappenedFilter) narrow(q *bun.SelectQuery) (*bun.SelectQuery, error) {
+	if f.Kind != "" {
+		if !slices.Contains(hazard.Kinds(), hazard.Kind(f.Kind)) {
+			return nil, badParameter("kind", "Use earthquake, storm_fix or station_day.")
+		}
+		q = q.Where("?TableAlias.kind = ?", f.Kind)
+	}
+	if f.Source != "" {
+		q = q.Where("?TableAlias.source = ?", f.Source)
+	}
+	if f.From != nil {
+		q = q.Where("?TableAlias.occurred_at >= ?", *f.From)
+	}
+	if f.To != nil {
+		q = q.Where("?TableAlias.occurred_at < ?", *f.To)
+	}
+	return q, nil
+}
+
+func (r *occurrenceRow) public() *wire.Occurrence {
+	return &wire.Occurrence{
+		Header: wire.Header{
+			ID: nounOccurrence.id(r.ID), Object: nounOccurrence.name,
+			CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, Version: r.Version,
+		},
+		Source: r.Source, SourceEventID: r.SourceEventID, Kind: string(r.Kind), OccurredAt: r.OccurredAt, LastAt: r.LastAt,
+		Stage: string(r.Stage), SourceVersion: r.SourceVersion,
+		MergedInto: nounOccurrence.optional(r.MergedInto), Sandbox: r.Scope != "",
+	}
+}

@@ -1,0 +1,141 @@
+package model
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/shopspring/decimal"
+	"github.com/uptrace/bun"
+
+	"parapet/model/wire"
+)
+
+// Dimension is what the lines of a book are told apart by, besides the currency,
+// which always tells them apart.
+type Dimension string
+
+const (
+	// ByProduct has a line for each product.
+	ByProduct Dimension = "product"
+	// ByPartner has a line for each partner.
+	ByPartner Dimension = "partner"
+	// ByCell has a line for each place: cells of one degree, or stations.
+	ByCell Dimension = "cell"
+)
+
+// Dimensions lists every dimension.
+func Dimensions() []Dimension { return []Dimension{ByProduct, ByPartner, ByCell} }
+
+// MaxBookLines is the longest book.
+const MaxBookLines = 1000
+
+// bookRow is one line as Postgres sums it.
+type bookRow struct {
+	Product, Partner, Station *string
+	South, West               *int
+	Currency                  string
+	InForce, Bound            int64
+	AtRisk, PremiumInForce    decimal.Decimal
+	Written, Incurred, Paid   decimal.Decimal
+}
+
+// Book sums the policies in force or bound in the time asked for, at most first
+// lines, the largest limit at risk first within each currency; more tells that
+// there are others. In force is a policy that is active and whose cover has begun
+// and not ended, its waiting period included; an exhausted one has nothing left at
+// risk and is not counted. A policy lies in the cell of the middle of its
+// footprint's box, which is the centre of its circle unless that reaches a pole.
+// Errors: parameter_invalid.
+func (p *Portfolio) Book(ctx context.Context, by []Dimension, first int) (lines []wire.BookLine, more bool, err error) {
+	if first < 1 || first > MaxBookLines {
+		return nil, false, badParameter("first", fmt.Sprintf("Use a whole number from 1 to %d.", MaxBookLines))
+	}
+	var rows []bookRow
+	q, err := p.book(by)
+	if err != nil {
+		return nil, false, err
+	}
+	if err := q.Limit(int64(first)+1).Scan(ctx, &rows); err != nil {
+		return nil, false, explain(fmt.Errorf("sum the book: %w", err))
+	}
+	more = len(rows) > first
+	for _, row := range rows[:min(first, len(rows))] {
+		line, err := row.public()
+		if err != nil {
+			return nil, false, err
+		}
+		lines = append(lines, line)
+	}
+	return lines, more, nil
+}
+
+const (
+	inForce = "p.status = ?0 and p.effective_at <= ?1 and least(p.expires_at, p.cancelled_at) > ?1"
+	bound   = "p.created_at >= ?0 and p.created_at < ?1"
+	// A centre on a whole degree must not fall below it by the box's last binary
+	// digit; a longitude may lie beyond ±180.
+	south = "floor((@@ p.footprint)[1] + 1e-9)::int"
+	west  = "((floor((@@ p.footprint)[0] + 1e-9)::int + 540) % 360) - 180"
+)
+
+func (p *Portfolio) book(by []Dimension) (*bun.SelectQuery, error) {
+	q := p.withLosses(p.policies()).
+		ColumnExpr("p.currency").GroupExpr("p.currency").OrderExpr("p.currency, at_risk desc").
+		ColumnExpr("count(*) filter (where f.in_force) as in_force").
+		ColumnExpr("count(*) filter (where f.bound) as bound").
+		ColumnExpr("coalesce(sum(p.limit_remaining) filter (where f.in_force), 0) as at_risk").
+		ColumnExpr("coalesce(sum(p.premium_amount) filter (where f.in_force), 0) as premium_in_force").
+		ColumnExpr("coalesce(sum(p.premium_amount) filter (where f.bound), 0) as written").
+		ColumnExpr("coalesce(sum(l.incurred) filter (where f.bound), 0) as incurred").
+		ColumnExpr("coalesce(sum(l.paid) filter (where f.bound), 0) as paid").
+		Join("cross join lateral (select ? as in_force, ? as bound) as f",
+			bun.SafeQuery(inForce, PolicyActive, p.AsOf), bun.SafeQuery(bound, p.From, p.To)).
+		Where("f.in_force or f.bound")
+	for _, d := range by {
+		if !slices.Contains(Dimensions(), d) {
+			return nil, badParameter("by", "Use product, partner and cell.")
+		}
+	}
+	if slices.Contains(by, ByProduct) {
+		q = q.ColumnExpr("p.product").GroupExpr("p.product").OrderExpr("p.product")
+	}
+	if slices.Contains(by, ByPartner) {
+		q = q.ColumnExpr("p.partner").GroupExpr("p.partner").OrderExpr("p.partner")
+	}
+	if slices.Contains(by, ByCell) {
+		q = q.ColumnExpr(south + " as south").ColumnExpr(west + " as west").ColumnExpr("p.station").
+			GroupExpr("south, west, p.station").OrderExpr("south, west, p.station")
+	}
+	return q, nil
+}
+
+func (r *bookRow) public() (wire.BookLine, error) {
+	in := amounts{currency: r.Currency}
+	line := wire.BookLine{
+		Product: r.Product, Partner: r.Partner, Currency: r.Currency, Cell: r.cell(),
+		PoliciesInForce: r.InForce, LimitAtRisk: in.of(r.AtRisk), PremiumInForce: in.of(r.PremiumInForce),
+		PoliciesBound: r.Bound, PremiumWritten: in.of(r.Written), Paid: in.of(r.Paid), Reserved: in.of(r.Incurred.Sub(r.Paid)),
+		LossRatio: lossRatio(r.Incurred, r.Written),
+	}
+	return line, in.err
+}
+
+// cell names a cell by its south-west corner, as the tiles of SRTM are named.
+func (r *bookRow) cell() *wire.PlaceCell {
+	switch {
+	case r.Station != nil:
+		return &wire.PlaceCell{Name: *r.Station, Station: r.Station}
+	case r.South == nil:
+		return nil
+	}
+	hemisphere := func(degrees int, negative, positive string) (string, int) {
+		if degrees < 0 {
+			return negative, -degrees
+		}
+		return positive, degrees
+	}
+	ns, lat := hemisphere(*r.South, "S", "N")
+	ew, lon := hemisphere(*r.West, "W", "E")
+	return &wire.PlaceCell{Name: fmt.Sprintf("%s%02d%s%03d", ns, lat, ew, lon), Latitude: r.South, Longitude: r.West}
+}

@@ -1,0 +1,94 @@
+package model
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/shopspring/decimal"
+	"github.com/uptrace/bun"
+
+	"parapet/model/wire"
+)
+
+// statusRow is one state and currency as Postgres sums it.
+type statusRow struct {
+	Status   string
+	Currency string
+	Age      int // of doubt: an index of doubtAges
+	Count    int64
+	Amount   decimal.Decimal
+}
+
+// ClaimsByStatus counts the claims opened in the time asked for and sums what they
+// are owed, by the state they are in now. Errors: parameter_invalid.
+func (p *Portfolio) ClaimsByStatus(ctx context.Context) ([]wire.StatusFigure, error) {
+	return p.byStatus(ctx, p.during(p.claims(), "opened_at"))
+}
+
+// PayoutsByStatus counts and sums the payouts made in the time asked for, by the
+// state they are in now. Errors: parameter_invalid.
+func (p *Portfolio) PayoutsByStatus(ctx context.Context) ([]wire.StatusFigure, error) {
+	return p.byStatus(ctx, p.during(p.payouts(), "created_at"))
+}
+
+func (p *Portfolio) byStatus(ctx context.Context, q *bun.SelectQuery) ([]wire.StatusFigure, error) {
+	var rows []statusRow
+	err := q.ColumnExpr("?TableAlias.status, ?TableAlias.currency, count(*) as count, coalesce(sum(?TableAlias.amount), 0) as amount").
+		GroupExpr("1, 2").OrderExpr("2, 1").Scan(ctx, &rows)
+	if err != nil {
+		return nil, explain(fmt.Errorf("sum by status: %w", err))
+	}
+	figures := make([]wire.StatusFigure, 0, len(rows))
+	for _, row := range rows {
+		in := amounts{currency: row.Currency}
+		figures = append(figures, wire.StatusFigure{Status: row.Status, Count: row.Count, Amount: in.of(row.Amount)})
+		if in.err != nil {
+			return nil, in.err
+		}
+	}
+	return figures, nil
+}
+
+// doubtAges divide money in doubt by how long its beneficiary has waited.
+var doubtAges = []struct {
+	name string
+	age  time.Duration
+}{
+	{"PT0S", 0},
+	{"PT1H", time.Hour},
+	{"P1D", 24 * time.Hour},
+	{"P7D", 7 * 24 * time.Hour},
+	{"P30D", 30 * 24 * time.Hour},
+}
+
+// Doubt sums the money whose way is unknown or barred now: payouts in reconciling
+// and blocked, whenever they were made, by age. The age counts from the payout's
+// making, because a payout that is unblocked and blocked again did not become
+// younger. Errors: parameter_invalid.
+func (p *Portfolio) Doubt(ctx context.Context) ([]wire.DoubtFigure, error) {
+	bounds := make([]time.Time, 0, len(doubtAges))
+	for _, from := range doubtAges[1:] {
+		bounds = append(bounds, p.AsOf.Add(-from.age))
+	}
+	var rows []statusRow
+	err := p.payouts().Where("po.status in (?, ?)", PayoutReconciling, PayoutBlocked).
+		ColumnExpr("po.status, po.currency, count(*) as count, sum(po.amount) as amount").
+		ColumnExpr("(select count(*) from unnest(array[?]::timestamptz[]) b where po.created_at <= b) as age", bun.List(bounds)).
+		GroupExpr("1, 2, 5").OrderExpr("2, 1, 5").Scan(ctx, &rows)
+	if err != nil {
+		return nil, explain(fmt.Errorf("sum money in doubt: %w", err))
+	}
+	figures := make([]wire.DoubtFigure, 0, len(rows))
+	for _, row := range rows {
+		in := amounts{currency: row.Currency}
+		figure := wire.DoubtFigure{Status: row.Status, OlderThan: doubtAges[row.Age].name, Count: row.Count, Amount: in.of(row.Amount)}
+		if row.Age+1 < len(doubtAges) {
+			figure.Under = doubtAges[row.Age+1].name
+		}
+		if figures = append(figures, figure); in.err != nil {
+			return nil, in.err
+		}
+	}
+	return figures, nil
+}

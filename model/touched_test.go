@@ -1,0 +1,161 @@
+package model_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/model"
+	"parapet/model/hazard"
+	"parapet/model/modeltest"
+	"parapet/model/trigger"
+	"parapet/model/wire"
+)
+
+// touched lists all policies an occurrence touched, one a page.
+func touchedBy(t *testing.T, b *modeltest.Bundle, who model.Actor, occurrence string, nearMisses bool) (all []wire.Explanation) {
+	t.Helper()
+	page := model.PageRequest{Limit: 1}
+	for {
+		list, err := b.Service.TouchedBy(t.Context(), who, occurrence, nearMisses, page)
+		require.NoError(t, err)
+		all = append(all, list.Data...)
+		if !list.HasMore {
+			return all
+		}
+		page.Cursor = *list.NextCursor
+	}
+}
+
+func policiesOf(list []wire.Explanation) []string {
+	ids := make([]string, 0, len(list))
+	for _, e := range list {
+		ids = append(ids, e.PolicyID)
+	}
+	return ids
+}
+
+func TestAnOccurrenceKnowsWhomItTouched(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	paid := b.Cover("quake-circle", nil)
+	missed := b.Cover("quake-circle", modeltest.Context{"steps": []map[string]string{{"threshold": "8.0", "factor": "1"}}})
+	away := b.Cover("quake-circle", modeltest.Context{"location": map[string]float64{"latitude": 35.7, "longitude": 139.7}})
+	theirs := b.As(b.Globex).Cover("quake-circle", nil)
+	b.Cover("cyclone-circle", nil)
+	shake(b, "us1", "6.6", trigger.Final)
+	claim := b.OnlyClaim(paid)
+	id := claim.Occurrence.ID
+
+	require.Equal(t, []string{theirs.ID, missed.ID, paid.ID}, policiesOf(touchedBy(t, b, b.Operator, id, true)), "newest first")
+	own := touchedBy(t, b, b.Acme, id, true)
+	require.Equal(t, []string{missed.ID, paid.ID}, policiesOf(own))
+	require.Equal(t, []string{paid.ID}, policiesOf(touchedBy(t, b, b.Acme, id, false)))
+	require.Equal(t, []string{theirs.ID}, policiesOf(touchedBy(t, b, b.Globex, id, true)))
+	require.Equal(t, "1.4", own[0].MissedBy.Value)
+	require.Equal(t, claim.ID, own[1].Claim.ID)
+	require.Equal(t, *claim.Amount, own[1].Payable)
+	require.NotContains(t, policiesOf(own), away.ID)
+
+	b.After(3 * 365 * day)
+	b.Sweep()
+	b.Sweep()
+	require.Contains(t, policiesOf(touchedBy(t, b, b.Acme, id, true)), paid.ID, "a claim is remembered")
+}
+
+func TestAMergedOccurrenceKeepsItsPolicies(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy := b.Cover("quake-circle", nil)
+	first := shake(b, "us1", "6.6", trigger.Final)
+	b.Observe(modeltest.Quake("us2", first.OccurredAt, hualien, "6.6"))
+	first.Aliases = []string{"us2"}
+	b.Observe(first)
+	b.Work()
+	list, err := b.Service.ListOccurrences(t.Context(), b.Acme, model.HappenedFilter{}, model.PageRequest{})
+	require.NoError(t, err)
+	require.Len(t, list.Data, 1)
+	require.Equal(t, []string{policy.ID}, policiesOf(touchedBy(t, b, b.Acme, list.Data[0].ID, true)))
+}
+
+func TestOccurrencesAndObservationsAreListed(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	at := b.Now().Add(-10 * day)
+	station := b.Cover("rain-excess", modeltest.Context{"days": 1}).Cover.Place.Station
+	b.After(5 * day)
+	wet := b.Now().Truncate(day).AddDate(0, 0, -2)
+	b.Observe(
+		modeltest.Quake("us1", at, epicentre, "6.6"), modeltest.Quake("us2", at.Add(day), epicentre, "5"),
+		modeltest.Fix("AL01", at, hazard.Point{Latitude: 30}, "50"), modeltest.Fix("AL01", at.Add(betweenFixes), hazard.Point{Latitude: 31}, "50"),
+		modeltest.StationDay(station, wet, "300"),
+	)
+	b.Work()
+	names := func(who model.Actor, f model.HappenedFilter) (names []string) {
+		page := model.PageRequest{Limit: 1}
+		for {
+			list, err := b.Service.ListOccurrences(t.Context(), who, f, page)
+			require.NoError(t, err)
+			for _, o := range list.Data {
+				names = append(names, o.SourceEventID)
+				one, err := b.Service.GetOccurrence(t.Context(), who, o.ID)
+				require.NoError(t, err)
+				require.Equal(t, o, *one)
+			}
+			if !list.HasMore {
+				return names
+			}
+			page.Cursor = *list.NextCursor
+		}
+	}
+	until := at.Add(day)
+	require.Len(t, names(b.Acme, model.HappenedFilter{}), 4)
+	require.Equal(t, []string{"us2", "us1"}, names(b.Acme, model.HappenedFilter{Source: "usgs"}))
+	require.Equal(t, []string{"us1"}, names(b.Acme, model.HappenedFilter{Kind: "earthquake", To: &until}))
+	require.Equal(t, []string{"us2"}, names(b.Acme, model.HappenedFilter{Kind: "earthquake", From: &until}))
+	require.Equal(t, []string{"AL01"}, names(b.Acme, model.HappenedFilter{Kind: "storm_fix"}))
+	_, err := b.Service.ListOccurrences(t.Context(), b.Acme, model.HappenedFilter{Kind: "plague"}, model.PageRequest{})
+	require.Equal(t, model.CodeParameterInvalid, failure(t, err).Code)
+
+	for kind, observed := range map[string]int{"storm_fix": 2, "station_day": 1, "earthquake": 1} {
+		list, err := b.Service.ListOccurrences(t.Context(), b.Acme, model.HappenedFilter{Kind: kind}, model.PageRequest{Limit: 1})
+		require.NoError(t, err)
+		of, err := b.Service.ListObservations(t.Context(), b.Acme, model.HappenedFilter{OccurrenceID: list.Data[0].ID}, model.PageRequest{})
+		require.NoError(t, err)
+		require.Len(t, of.Data, observed, kind)
+		one, err := b.Service.GetObservation(t.Context(), b.Acme, of.Data[0].ID)
+		require.NoError(t, err)
+		require.Equal(t, of.Data[0], *one)
+	}
+}
+
+func TestARehearsalIsSeenByItsPartnerOnly(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy := b.Cover("quake-circle", nil)
+	b.As(b.Globex).Cover("quake-circle", nil)
+	record, _, err := b.Service.RecordObservation(t.Context(), b.Acme, modeltest.Quake("us1", b.Now(), epicentre, "7"), true)
+	require.NoError(t, err)
+	b.Work()
+	occurrence := *record.OccurrenceID
+	for _, who := range []model.Actor{b.Acme, b.Operator} {
+		one, err := b.Service.GetOccurrence(t.Context(), who, occurrence)
+		require.NoError(t, err)
+		require.True(t, one.Sandbox)
+		_, err = b.Service.GetObservation(t.Context(), who, record.ID)
+		require.NoError(t, err)
+		require.Equal(t, []string{policy.ID}, policiesOf(touchedBy(t, b, who, occurrence, true)))
+	}
+	unknown := func(err error) { require.Equal(t, model.CodeNotFound, failure(t, err).Code) }
+	_, err = b.Service.GetOccurrence(t.Context(), b.Globex, occurrence)
+	unknown(err)
+	_, err = b.Service.GetObservation(t.Context(), b.Globex, record.ID)
+	unknown(err)
+	_, err = b.Service.TouchedBy(t.Context(), b.Globex, occurrence, true, model.PageRequest{})
+	unknown(err)
+	_, err = b.Service.ListObservations(t.Context(), b.Globex, model.HappenedFilter{OccurrenceID: occurrence}, model.PageRequest{})
+	unknown(err)
+	list, err := b.Service.ListOccurrences(t.Context(), b.Globex, model.HappenedFilter{}, model.PageRequest{})
+	require.NoError(t, err)
+	require.Empty(t, list.Data)
+}

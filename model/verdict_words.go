@@ -1,0 +1,137 @@
+package model
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"parapet/model/hazard"
+	"parapet/model/internal/adjudicate"
+	"parapet/model/money"
+	"parapet/model/trigger"
+	"parapet/model/wire"
+)
+
+// public is a verdict as partners read it.
+func (v *verdict) public() *wire.Explanation {
+	p := v.policy
+	said := publicDetermination(p, v.facts, v.d)
+	e := &wire.Explanation{
+		Partner: p.Partner, PolicyID: nounPolicy.id(p.ID), Product: p.Product, OccurredAt: v.d.OccurredAt,
+		Met: v.d.Met, Pays: v.payable() > 0, Index: said.Index, Threshold: said.Threshold, Factor: said.Factor,
+		Amount: said.Amount, Payable: money.New(v.payable(), p.Currency),
+		DistanceKM: said.DistanceKM, RadiusKM: v.d.RadiusKM, Stage: said.Stage,
+		Reasons: v.reasons(), Sentences: v.sentences(said),
+	}
+	if v.d.Missed.IsPositive() {
+		e.MissedBy = &wire.Measure{Value: v.d.Missed.String(), Unit: said.Threshold.Unit}
+	}
+	if v.claim != nil {
+		e.Claim = new(claimBrief{v.claim.ID, string(v.claim.Status)}.public())
+	}
+	return e
+}
+
+// unmeasured tells whether days of the window are missing, so that nothing can be
+// said.
+func (v *verdict) unmeasured() bool {
+	return v.facts.Quake == nil && v.facts.Storm == nil && v.facts.Window == nil &&
+		v.policy.Cover.Trigger.Kind == hazard.StationDay
+}
+
+// reasons are the codes of the claim's decision, or of what would be decided.
+func (v *verdict) reasons() []string {
+	switch {
+	case v.claim != nil && len(v.claim.ReasonCodes) > 0:
+		return v.claim.ReasonCodes
+	case v.unmeasured():
+		return []string{string(ReasonEvidenceNeeded)}
+	case !v.d.Met && slices.Equal(v.decision.Reasons, []string{adjudicate.ReasonSourceProvisional}):
+		return []string{string(v.d.Reason), adjudicate.ReasonSourceProvisional}
+	default:
+		return v.decision.Reasons
+	}
+}
+
+// sentences tell what was measured, what that means under the terms, and what is
+// paid.
+func (v *verdict) sentences(said wire.Determination) []string {
+	list := []string{v.measuredSentence(said), v.termsSentence(said)}
+	if v.claim != nil {
+		return append(list, v.claimSentence())
+	}
+	return append(list, v.moneySentence())
+}
+
+func (v *verdict) measuredSentence(said wire.Determination) string {
+	p := v.policy
+	switch {
+	case v.unmeasured():
+		return fmt.Sprintf("Of the %d days that the policy counts some have no measurement.", p.Cover.Trigger.Days)
+	case said.Index != nil && p.Cover.Trigger.Kind == hazard.StationDay:
+		return fmt.Sprintf("%s measured %s %s at the station in the %d days to %s.", v.facts.Source, said.Index.Value, said.Index.Unit,
+			p.Cover.Trigger.Days, v.d.OccurredAt.Format(time.DateOnly))
+	default:
+		return observedSentence(p, v.facts, v.d)
+	}
+}
+
+func (v *verdict) termsSentence(said wire.Determination) string {
+	p, limit := v.policy, v.policy.Cover.Limit
+	switch v.d.Reason {
+	case trigger.ThresholdMet:
+		return fmt.Sprintf("It reaches the threshold of %s %s, which pays a share of %s of the limit of %s: %s.",
+			said.Threshold.Value, said.Threshold.Unit, said.Factor, limit, said.Amount)
+	case trigger.ThresholdNotMet:
+		return fmt.Sprintf("The trigger is not met: %s.", reasonSentence(v.d, said))
+	case trigger.OutsidePeriod:
+		return fmt.Sprintf("It happened outside the period of cover, from %s to %s.", p.EffectiveAt.Format(time.RFC3339), p.ends().Format(time.RFC3339))
+	case trigger.WaitingPeriod:
+		return fmt.Sprintf("It happened in the waiting period, which ends at %s.", p.PayableFrom.Format(time.RFC3339))
+	case trigger.OutsidePlace:
+	}
+	return v.placeSentence()
+}
+
+func (v *verdict) placeSentence() string {
+	switch {
+	case v.unmeasured():
+		return "So the trigger cannot be judged."
+	case v.d.DistanceKM != nil && v.d.RadiusKM != nil && *v.d.DistanceKM > *v.d.RadiusKM:
+		return fmt.Sprintf("That is outside the insured circle of %g km: %.2f km too far.", *v.d.RadiusKM, *v.d.DistanceKM-*v.d.RadiusKM)
+	case v.d.DistanceKM != nil && v.facts.Quake != nil && v.facts.Quake.DepthKM != nil && v.policy.Cover.Trigger.MaximumDepthKM != nil:
+		return fmt.Sprintf("It was %s km deep; the policy covers earthquakes down to %s km.", v.facts.Quake.DepthKM, v.policy.Cover.Trigger.MaximumDepthKM)
+	default:
+		return "Nothing that the policy covers was measured at the insured place."
+	}
+}
+
+func (v *verdict) moneySentence() string {
+	remaining := money.New(v.policy.LimitRemaining, v.policy.Currency)
+	switch {
+	case v.late:
+		return fmt.Sprintf("Nothing is paid: claims could be reported until %s.", v.policy.ReportableUntil.Format(time.RFC3339))
+	case v.shares != nil:
+		return fmt.Sprintf("Nothing is paid: the window shares days with the one to %s, which was claimed; a day counts once.", v.shares.Format(time.DateOnly))
+	case !v.d.Met || v.d.Amount == 0:
+		return "Nothing is paid."
+	case v.decision.Outcome == adjudicate.Defer:
+		return "Nothing is paid before the source's values are final."
+	case v.decision.Amount == 0:
+		return "Nothing is paid: nothing is left of the policy's limit."
+	case v.decision.Amount < v.d.Amount:
+		return fmt.Sprintf("%s is paid: more is not left of the policy's limit, of which %s remains.", money.New(v.decision.Amount, v.policy.Currency), remaining)
+	default:
+		return fmt.Sprintf("%s is paid.", money.New(v.decision.Amount, v.policy.Currency))
+	}
+}
+
+func (v *verdict) claimSentence() string {
+	id := nounClaim.id(v.claim.ID)
+	switch {
+	case v.claim.Amount != nil && v.claim.counts():
+		return fmt.Sprintf("The claim %s was made of it and is %s: %s is owed.", id, v.claim.Status, money.New(*v.claim.Amount, v.policy.Currency))
+	default:
+		return fmt.Sprintf("The claim %s was made of it and is %s; nothing is owed.", id, v.claim.Status)
+	}
+}

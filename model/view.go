@@ -1,0 +1,52 @@
+package model
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"github.com/shopspring/decimal"
+	"github.com/uptrace/bun"
+)
+
+// view runs several statements over one snapshot, so that their figures belong
+// together. Postgres refuses it any write.
+func (s *Service) view(ctx context.Context, do func(context.Context, bun.Tx, time.Time) error) error {
+	snapshot := &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}
+	err := s.db.RunInTx(ctx, snapshot, func(ctx context.Context, tx bun.Tx) error {
+		var now time.Time
+		if err := tx.QueryRowContext(ctx, "select "+businessNow).Scan(&now); err != nil {
+			return fmt.Errorf("read clock: %w", err)
+		}
+		return do(ctx, tx, now)
+	})
+	return explain(err)
+}
+
+// eyes is whose records a figure is of: the partner's own, or those of the one an
+// operator names; empty means everybody's.
+func (a Actor) eyes(partner string) (string, error) {
+	if a.Kind != ActorPartner {
+		return partner, nil
+	}
+	if partner != "" && partner != a.Partner {
+		return "", Fail(CodePartnerMismatch, "The token belongs to the partner %q; leave the partner out or name that one.", a.Partner)
+	}
+	return a.Partner, nil
+}
+
+// sum adds amounts without losing any: 64 bits hold one amount, not always the
+// sum of many.
+type sum struct{ decimal.Decimal }
+
+func (s *sum) add(amount int64) { s.Decimal = s.Add(decimal.NewFromInt(amount)) }
+
+// whole is the sum as an amount. Errors: parameter_invalid when 64 bits do not
+// hold it (more than 92 quadrillion units of a currency with two digits).
+func (s *sum) whole() (int64, error) {
+	if amount := s.BigInt(); amount.IsInt64() {
+		return amount.Int64(), nil
+	}
+	return 0, Fail(CodeParameterInvalid, "The sum is beyond 64 bits; ask for less at once, such as one product or one partner.")
+}

@@ -1,0 +1,66 @@
+package wire
+
+import "time"
+
+// BookLine sums policies of one currency. Product, partner and cell are null
+// where the lines are not told apart by them.
+type BookLine struct {
+	Product  *string    `json:"product"`
+	Partner  *string    `json:"partner"`
+	Cell     *PlaceCell `json:"cell"`
+	Currency string     `json:"currency"`
+
+	PoliciesInForce int64 `json:"policies_in_force"`
+	LimitAtRisk     Money `json:"limit_at_risk"`    // what is left of their limits
+	PremiumInForce  Money `json:"premium_in_force"` // their whole premium
+
+	PoliciesBound  int64   `json:"policies_bound"`  // in the time asked for
+	PremiumWritten Money   `json:"premium_written"` // theirs
+	Paid           Money   `json:"paid"`            // released under them and not come back, whenever
+	Reserved       Money   `json:"reserved"`        // owed under them and not paid yet
+	LossRatio      *string `json:"loss_ratio"`      // (paid + reserved) / premium written, four decimals; null without premium
+}
+
+// PlaceCell is where policies lie: a cell of one degree, or a station.
+type PlaceCell struct {
+	Name      string  `json:"name"`      // N23E121 by the south-west corner, or the station
+	Latitude  *int    `json:"latitude"`  // of the south-west corner; null for a station
+	Longitude *int    `json:"longitude"` // -180 to 179; null for a station
+	Station   *string `json:"station"`   // null for a cell
+}
+
+// StatusFigure counts records of one state and one currency.
+type StatusFigure struct {
+	Status string `json:"status"`
+	Count  int64  `json:"count"`
+	Amount Money  `json:"amount"`
+}
+
+// Series is what happened in one currency over time, every bucket there.
+type Series struct {
+	Currency string        `json:"currency"`
+	Points   []SeriesPoint `json:"points"` // oldest first
+}
+
+// SeriesPoint is one day, ISO week or month in UTC, cut to the time asked for.
+type SeriesPoint struct {
+	From time.Time `json:"from"`
+	To   time.Time `json:"to"` // left out
+
+	PoliciesBound   int64   `json:"policies_bound"`
+	PremiumWritten  Money   `json:"premium_written"`
+	ClaimsOpened    int64   `json:"claims_opened"`
+	ClaimsApproved  Money   `json:"claims_approved"`  // owed by claims whose last approval fell here
+	PayoutsReleased Money   `json:"payouts_released"` // sent by the rail, those that came back later included
+	LossRatio       *string `json:"loss_ratio"`       // of the policies bound here, whenever they paid
+}
+
+// DoubtFigure is money that has not arrived and is not on its way: payouts of
+// one state and currency whose age lies in a range.
+type DoubtFigure struct {
+	Status    string `json:"status"`     // reconciling, blocked
+	OlderThan string `json:"older_than"` // ISO 8601, boundary included
+	Under     string `json:"under"`      // ISO 8601; empty for the oldest
+	Count     int64  `json:"count"`
+	Amount    Money  `json:"amount"`
+}
