@@ -67,6 +67,11 @@ type ComplexityRoot struct {
 		Policy           func(childComplexity int) int
 	}
 
+	CancelPolicyPayload struct {
+		ClientMutationID func(childComplexity int) int
+		Policy           func(childComplexity int) int
+	}
+
 	Cover struct {
 		Limit           func(childComplexity int) int
 		Payout          func(childComplexity int) int
@@ -83,6 +88,22 @@ type ComplexityRoot struct {
 		Quote            func(childComplexity int) int
 	}
 
+	DisablePartnerPayload struct {
+		ClientMutationID func(childComplexity int) int
+		Partner          func(childComplexity int) int
+	}
+
+	EnablePartnerPayload struct {
+		ClientMutationID func(childComplexity int) int
+		Partner          func(childComplexity int) int
+	}
+
+	FieldError struct {
+		Code    func(childComplexity int) int
+		Detail  func(childComplexity int) int
+		Pointer func(childComplexity int) int
+	}
+
 	Measure struct {
 		Unit  func(childComplexity int) int
 		Value func(childComplexity int) int
@@ -94,8 +115,20 @@ type ComplexityRoot struct {
 	}
 
 	Mutation struct {
-		BindPolicy  func(childComplexity int, input node.BindPolicyInput) int
-		CreateQuote func(childComplexity int, input node.CreateQuoteInput) int
+		BindPolicy         func(childComplexity int, input node.BindPolicyInput) int
+		CancelPolicy       func(childComplexity int, input node.CancelPolicyInput) int
+		CreateQuote        func(childComplexity int, input node.CreateQuoteInput) int
+		DisablePartner     func(childComplexity int, input node.PartnerStatusInput) int
+		EnablePartner      func(childComplexity int, input node.PartnerStatusInput) int
+		RecordObservations func(childComplexity int, input node.RecordObservationsInput) int
+		RegisterPartner    func(childComplexity int, input node.RegisterPartnerInput) int
+	}
+
+	ObservationResult struct {
+		Errors func(childComplexity int) int
+		ID     func(childComplexity int) int
+		Index  func(childComplexity int) int
+		Result func(childComplexity int) int
 	}
 
 	PageInfo struct {
@@ -103,6 +136,20 @@ type ComplexityRoot struct {
 		HasNextPage     func(childComplexity int) int
 		HasPreviousPage func(childComplexity int) int
 		StartCursor     func(childComplexity int) int
+	}
+
+	Partner struct {
+		CreatedAt func(childComplexity int) int
+		Name      func(childComplexity int) int
+		Slug      func(childComplexity int) int
+		Status    func(childComplexity int) int
+		UpdatedAt func(childComplexity int) int
+		Version   func(childComplexity int) int
+	}
+
+	PartnerConnection struct {
+		Nodes    func(childComplexity int) int
+		PageInfo func(childComplexity int) int
 	}
 
 	PastEvent struct {
@@ -177,11 +224,13 @@ type ComplexityRoot struct {
 	}
 
 	Query struct {
-		Node   func(childComplexity int, id string) int
-		Nodes  func(childComplexity int, ids []string) int
-		Policy func(childComplexity int, id string) int
-		Quote  func(childComplexity int, id string) int
-		Viewer func(childComplexity int) int
+		Node     func(childComplexity int, id string) int
+		Nodes    func(childComplexity int, ids []string) int
+		Partner  func(childComplexity int, slug string) int
+		Partners func(childComplexity int, first *int, after *string) int
+		Policy   func(childComplexity int, id string) int
+		Quote    func(childComplexity int, id string) int
+		Viewer   func(childComplexity int) int
 	}
 
 	Quote struct {
@@ -205,6 +254,16 @@ type ComplexityRoot struct {
 		TermsHash        func(childComplexity int) int
 		UpdatedAt        func(childComplexity int) int
 		Version          func(childComplexity int) int
+	}
+
+	RecordObservationsPayload struct {
+		ClientMutationID func(childComplexity int) int
+		Results          func(childComplexity int) int
+	}
+
+	RegisterPartnerPayload struct {
+		ClientMutationID func(childComplexity int) int
+		Partner          func(childComplexity int) int
 	}
 
 	Ring struct {
@@ -423,6 +482,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.BindPolicyPayload.Policy(childComplexity), true
 
+	case "CancelPolicyPayload.clientMutationId":
+		if e.ComplexityRoot.CancelPolicyPayload.ClientMutationID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CancelPolicyPayload.ClientMutationID(childComplexity), true
+	case "CancelPolicyPayload.policy":
+		if e.ComplexityRoot.CancelPolicyPayload.Policy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CancelPolicyPayload.Policy(childComplexity), true
+
 	case "Cover.limit":
 		if e.ComplexityRoot.Cover.Limit == nil {
 			break
@@ -485,6 +557,51 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.CreateQuotePayload.Quote(childComplexity), true
 
+	case "DisablePartnerPayload.clientMutationId":
+		if e.ComplexityRoot.DisablePartnerPayload.ClientMutationID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DisablePartnerPayload.ClientMutationID(childComplexity), true
+	case "DisablePartnerPayload.partner":
+		if e.ComplexityRoot.DisablePartnerPayload.Partner == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DisablePartnerPayload.Partner(childComplexity), true
+
+	case "EnablePartnerPayload.clientMutationId":
+		if e.ComplexityRoot.EnablePartnerPayload.ClientMutationID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EnablePartnerPayload.ClientMutationID(childComplexity), true
+	case "EnablePartnerPayload.partner":
+		if e.ComplexityRoot.EnablePartnerPayload.Partner == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EnablePartnerPayload.Partner(childComplexity), true
+
+	case "FieldError.code":
+		if e.ComplexityRoot.FieldError.Code == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FieldError.Code(childComplexity), true
+	case "FieldError.detail":
+		if e.ComplexityRoot.FieldError.Detail == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FieldError.Detail(childComplexity), true
+	case "FieldError.pointer":
+		if e.ComplexityRoot.FieldError.Pointer == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FieldError.Pointer(childComplexity), true
+
 	case "Measure.unit":
 		if e.ComplexityRoot.Measure.Unit == nil {
 			break
@@ -522,6 +639,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.BindPolicy(childComplexity, args["input"].(node.BindPolicyInput)), true
+	case "Mutation.cancelPolicy":
+		if e.ComplexityRoot.Mutation.CancelPolicy == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_cancelPolicy_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.CancelPolicy(childComplexity, args["input"].(node.CancelPolicyInput)), true
 	case "Mutation.createQuote":
 		if e.ComplexityRoot.Mutation.CreateQuote == nil {
 			break
@@ -533,6 +661,75 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.CreateQuote(childComplexity, args["input"].(node.CreateQuoteInput)), true
+	case "Mutation.disablePartner":
+		if e.ComplexityRoot.Mutation.DisablePartner == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_disablePartner_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.DisablePartner(childComplexity, args["input"].(node.PartnerStatusInput)), true
+	case "Mutation.enablePartner":
+		if e.ComplexityRoot.Mutation.EnablePartner == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_enablePartner_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.EnablePartner(childComplexity, args["input"].(node.PartnerStatusInput)), true
+	case "Mutation.recordObservations":
+		if e.ComplexityRoot.Mutation.RecordObservations == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_recordObservations_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.RecordObservations(childComplexity, args["input"].(node.RecordObservationsInput)), true
+	case "Mutation.registerPartner":
+		if e.ComplexityRoot.Mutation.RegisterPartner == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_registerPartner_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.RegisterPartner(childComplexity, args["input"].(node.RegisterPartnerInput)), true
+
+	case "ObservationResult.errors":
+		if e.ComplexityRoot.ObservationResult.Errors == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ObservationResult.Errors(childComplexity), true
+	case "ObservationResult.id":
+		if e.ComplexityRoot.ObservationResult.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ObservationResult.ID(childComplexity), true
+	case "ObservationResult.index":
+		if e.ComplexityRoot.ObservationResult.Index == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ObservationResult.Index(childComplexity), true
+	case "ObservationResult.result":
+		if e.ComplexityRoot.ObservationResult.Result == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ObservationResult.Result(childComplexity), true
 
 	case "PageInfo.endCursor":
 		if e.ComplexityRoot.PageInfo.EndCursor == nil {
@@ -558,6 +755,56 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.PageInfo.StartCursor(childComplexity), true
+
+	case "Partner.createdAt":
+		if e.ComplexityRoot.Partner.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Partner.CreatedAt(childComplexity), true
+	case "Partner.name":
+		if e.ComplexityRoot.Partner.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Partner.Name(childComplexity), true
+	case "Partner.slug":
+		if e.ComplexityRoot.Partner.Slug == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Partner.Slug(childComplexity), true
+	case "Partner.status":
+		if e.ComplexityRoot.Partner.Status == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Partner.Status(childComplexity), true
+	case "Partner.updatedAt":
+		if e.ComplexityRoot.Partner.UpdatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Partner.UpdatedAt(childComplexity), true
+	case "Partner.version":
+		if e.ComplexityRoot.Partner.Version == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Partner.Version(childComplexity), true
+
+	case "PartnerConnection.nodes":
+		if e.ComplexityRoot.PartnerConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PartnerConnection.Nodes(childComplexity), true
+	case "PartnerConnection.pageInfo":
+		if e.ComplexityRoot.PartnerConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PartnerConnection.PageInfo(childComplexity), true
 
 	case "PastEvent.distanceKm":
 		if e.ComplexityRoot.PastEvent.DistanceKM == nil {
@@ -888,6 +1135,28 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Nodes(childComplexity, args["ids"].([]string)), true
+	case "Query.partner":
+		if e.ComplexityRoot.Query.Partner == nil {
+			break
+		}
+
+		args, err := ec.field_Query_partner_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Partner(childComplexity, args["slug"].(string)), true
+	case "Query.partners":
+		if e.ComplexityRoot.Query.Partners == nil {
+			break
+		}
+
+		args, err := ec.field_Query_partners_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Partners(childComplexity, args["first"].(*int), args["after"].(*string)), true
 	case "Query.policy":
 		if e.ComplexityRoot.Query.Policy == nil {
 			break
@@ -1038,6 +1307,32 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.Quote.Version(childComplexity), true
 
+	case "RecordObservationsPayload.clientMutationId":
+		if e.ComplexityRoot.RecordObservationsPayload.ClientMutationID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RecordObservationsPayload.ClientMutationID(childComplexity), true
+	case "RecordObservationsPayload.results":
+		if e.ComplexityRoot.RecordObservationsPayload.Results == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RecordObservationsPayload.Results(childComplexity), true
+
+	case "RegisterPartnerPayload.clientMutationId":
+		if e.ComplexityRoot.RegisterPartnerPayload.ClientMutationID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RegisterPartnerPayload.ClientMutationID(childComplexity), true
+	case "RegisterPartnerPayload.partner":
+		if e.ComplexityRoot.RegisterPartnerPayload.Partner == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RegisterPartnerPayload.Partner(childComplexity), true
+
 	case "Ring.radiusShare":
 		if e.ComplexityRoot.Ring.RadiusShare == nil {
 			break
@@ -1178,9 +1473,17 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 	ec := newExecutionContext(opCtx, e, make(chan graphql.DeferredResult))
 	inputUnmarshalMap := graphql.BuildUnmarshalerMap(
 		ec.unmarshalInputBindPolicyInput,
+		ec.unmarshalInputCancelPolicyInput,
 		ec.unmarshalInputCreateQuoteInput,
+		ec.unmarshalInputDisablePartnerInput,
+		ec.unmarshalInputEnablePartnerInput,
+		ec.unmarshalInputMeasuredInput,
 		ec.unmarshalInputMoneyInput,
+		ec.unmarshalInputObservationInput,
 		ec.unmarshalInputPersonInput,
+		ec.unmarshalInputPointInput,
+		ec.unmarshalInputRecordObservationsInput,
+		ec.unmarshalInputRegisterPartnerInput,
 	)
 	first := true
 
@@ -1256,6 +1559,248 @@ func newExecutionContext(
 }
 
 var sources = []*ast.Source{
+	{Name: "../schema/observation.graphqls", Input: `extend type Mutation {
+  """
+  Record what a source measured and wake the matching. Each observation is judged alone: a wrong one is rejected with its
+  errors, the others are kept. Recording the same again changes nothing. Scope observations:write, of an operator or a data
+  source. Errors: validation_failed.
+  """
+  recordObservations("What was measured." input: RecordObservationsInput!): RecordObservationsPayload!
+}
+
+"A batch of measurements."
+input RecordObservationsInput {
+  "1 to 1000."
+  observations: [ObservationInput!]!
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
+  clientMutationId: String
+}
+
+"What a source tells of one thing it measured."
+input ObservationInput {
+  "The source's name, such as usgs."
+  source: String!
+  "The source's own id of the event. A storm's fixes share the storm's; a station's day is <station>/<day>."
+  sourceEventId: String!
+  "What was measured."
+  kind: ObservationKind!
+  "When it happened."
+  occurredAt: DateTime!
+  "How settled it is."
+  stage: ObservationStage!
+  "Grows with each change at the source; an older one is late mail."
+  revision: Long
+  "Where, for an earthquake or a storm's fix."
+  location: PointInput
+  "Which station, for a day at one."
+  station: String
+  "What was measured, each name once."
+  measures: [MeasuredInput!]!
+  "Other ids the source uses for the same event; they lead to one occurrence."
+  aliases: [String!]
+}
+
+"A point on earth, WGS84."
+input PointInput {
+  "Degrees from -90 to 90."
+  latitude: Float!
+  "Degrees from -180 to 180."
+  longitude: Float!
+}
+
+"One measured value."
+input MeasuredInput {
+  "magnitude, depth, wind, pressure, precipitation, …"
+  name: String!
+  "A decimal as text."
+  value: Decimal!
+  "mw, km, kn, hPa, mm, …"
+  unit: String!
+}
+
+"What was recorded."
+type RecordObservationsPayload {
+  "What became of each, in their order."
+  results: [ObservationResult!]!
+  "As it was sent."
+  clientMutationId: String
+}
+
+"What became of one observation."
+type ObservationResult {
+  "Its place in the batch, from 0."
+  index: Int!
+  "What became of it."
+  result: RecordingResult!
+  "Id of the observation, obs_…; null when rejected."
+  id: ID
+  "What is wrong with it; empty unless rejected."
+  errors: [FieldError!]!
+}
+
+"What became of an observation."
+enum RecordingResult {
+  "It is new."
+  CREATED
+  "It replaces what the source said before."
+  REVISED
+  "It is known."
+  UNCHANGED
+  "It is wrong and was not kept."
+  REJECTED
+}
+
+"A member that is wrong."
+type FieldError {
+  "RFC 6901, into the record as REST writes it: /measures/wind/unit."
+  pointer: String!
+  "What is wrong, for machines."
+  code: String!
+  "What would be right."
+  detail: String!
+}
+`, BuiltIn: false},
+	{Name: "../schema/operator.graphqls", Input: `extend type Mutation {
+  """
+  End an active policy's cover now: what happened before stays claimable, what happens after is not covered. Scope operator.
+  Errors: not_found, validation_failed, version_mismatch, state_conflict.
+  """
+  cancelPolicy("What to cancel, and why." input: CancelPolicyInput!): CancelPolicyPayload!
+}
+
+"A policy to cancel."
+input CancelPolicyInput {
+  "Which policy."
+  policyId: ID!
+  "Cancel only if it still has this version; otherwise version_mismatch."
+  version: Long
+  "Why, for operators' eyes, 1 to 2000 characters."
+  reason: String!
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
+  clientMutationId: String
+}
+
+"What was cancelled."
+type CancelPolicyPayload {
+  "The policy as it is now."
+  policy: Policy!
+  "As it was sent."
+  clientMutationId: String
+}
+`, BuiltIn: false},
+	{Name: "../schema/partner.graphqls", Input: `extend type Query {
+  "One partner. Scope operator. Errors: not_found."
+  partner("The partner's slug." slug: String!): Partner
+  "All partners, by slug. Scope operator. Errors: cursor_invalid."
+  partners(
+    "How many, 1 to 100; 25 when left out."
+    first: Int
+    "The endCursor of the page before."
+    after: String
+  ): PartnerConnection!
+}
+
+extend type Mutation {
+  """
+  Make a partner known. Registering one again under the same name changes nothing. Scope operator. Errors:
+  validation_failed, state_conflict when the slug has another name.
+  """
+  registerPartner("Whom to register." input: RegisterPartnerInput!): RegisterPartnerPayload!
+  """
+  Refuse everything a partner asks with partner_disabled, on every node within seconds. What it bought stays in force, and
+  its claims are paid. Scope operator. Errors: not_found, validation_failed.
+  """
+  disablePartner("Whom to disable, and why." input: DisablePartnerInput!): DisablePartnerPayload!
+  "Let a disabled partner act again. Scope operator. Errors: not_found, validation_failed."
+  enablePartner("Whom to enable, and why." input: EnablePartnerInput!): EnablePartnerPayload!
+}
+
+"Who sells cover. Only operators see it."
+type Partner {
+  "Immutable; the claim partner of the partner's tokens."
+  slug: String!
+  "As operators call it."
+  name: String!
+  "Whether it may act."
+  status: PartnerStatus!
+  "When it was made."
+  createdAt: DateTime!
+  "When it last changed."
+  updatedAt: DateTime!
+  "Grows by one with each change of the record itself."
+  version: Long!
+}
+
+"Whether a partner may act."
+enum PartnerStatus {
+  "It may act."
+  ENABLED
+  "It is answered partner_disabled."
+  DISABLED
+}
+
+"A page of partners."
+type PartnerConnection {
+  "The partners of this page."
+  nodes: [Partner!]!
+  "Where the page stands."
+  pageInfo: PageInfo!
+}
+
+"A partner to register."
+input RegisterPartnerInput {
+  "1 to 63 lower-case letters, digits and hyphens, not beginning with a hyphen. It never changes."
+  slug: String!
+  "1 to 200 characters on one line."
+  name: String!
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
+  clientMutationId: String
+}
+
+"Who was registered."
+type RegisterPartnerPayload {
+  "The partner."
+  partner: Partner!
+  "As it was sent."
+  clientMutationId: String
+}
+
+"A partner to disable."
+input DisablePartnerInput {
+  "Which partner."
+  slug: String!
+  "Why, for operators' eyes, 1 to 2000 characters."
+  reason: String!
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
+  clientMutationId: String
+}
+
+"Who was disabled."
+type DisablePartnerPayload {
+  "The partner."
+  partner: Partner!
+  "As it was sent."
+  clientMutationId: String
+}
+
+"A partner to enable."
+input EnablePartnerInput {
+  "Which partner."
+  slug: String!
+  "Why, for operators' eyes, 1 to 2000 characters."
+  reason: String!
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
+  clientMutationId: String
+}
+
+"Who was enabled."
+type EnablePartnerPayload {
+  "The partner."
+  partner: Partner!
+  "As it was sent."
+  clientMutationId: String
+}
+`, BuiltIn: false},
 	{Name: "../schema/policy.graphqls", Input: `extend type Query {
   "One policy. Errors: not_found, for an unknown, a malformed and another partner's id alike."
   policy("Id of the policy, pol_…." id: ID!): Policy
@@ -1931,6 +2476,16 @@ func (ec *executionContext) childFields_BindPolicyPayload(ctx context.Context, f
 	return nil, fmt.Errorf("no field named %q was found under type BindPolicyPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_CancelPolicyPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "policy":
+		return ec.fieldContext_CancelPolicyPayload_policy(ctx, field)
+	case "clientMutationId":
+		return ec.fieldContext_CancelPolicyPayload_clientMutationId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CancelPolicyPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_Cover(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "limit":
@@ -1963,6 +2518,38 @@ func (ec *executionContext) childFields_CreateQuotePayload(ctx context.Context, 
 	return nil, fmt.Errorf("no field named %q was found under type CreateQuotePayload", field.Name)
 }
 
+func (ec *executionContext) childFields_DisablePartnerPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "partner":
+		return ec.fieldContext_DisablePartnerPayload_partner(ctx, field)
+	case "clientMutationId":
+		return ec.fieldContext_DisablePartnerPayload_clientMutationId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DisablePartnerPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_EnablePartnerPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "partner":
+		return ec.fieldContext_EnablePartnerPayload_partner(ctx, field)
+	case "clientMutationId":
+		return ec.fieldContext_EnablePartnerPayload_clientMutationId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type EnablePartnerPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_FieldError(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "pointer":
+		return ec.fieldContext_FieldError_pointer(ctx, field)
+	case "code":
+		return ec.fieldContext_FieldError_code(ctx, field)
+	case "detail":
+		return ec.fieldContext_FieldError_detail(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type FieldError", field.Name)
+}
+
 func (ec *executionContext) childFields_Measure(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "value":
@@ -1981,6 +2568,62 @@ func (ec *executionContext) childFields_Money(ctx context.Context, field graphql
 		return ec.fieldContext_Money_currency(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Money", field.Name)
+}
+
+func (ec *executionContext) childFields_ObservationResult(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "index":
+		return ec.fieldContext_ObservationResult_index(ctx, field)
+	case "result":
+		return ec.fieldContext_ObservationResult_result(ctx, field)
+	case "id":
+		return ec.fieldContext_ObservationResult_id(ctx, field)
+	case "errors":
+		return ec.fieldContext_ObservationResult_errors(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ObservationResult", field.Name)
+}
+
+func (ec *executionContext) childFields_PageInfo(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "hasNextPage":
+		return ec.fieldContext_PageInfo_hasNextPage(ctx, field)
+	case "hasPreviousPage":
+		return ec.fieldContext_PageInfo_hasPreviousPage(ctx, field)
+	case "startCursor":
+		return ec.fieldContext_PageInfo_startCursor(ctx, field)
+	case "endCursor":
+		return ec.fieldContext_PageInfo_endCursor(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PageInfo", field.Name)
+}
+
+func (ec *executionContext) childFields_Partner(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "slug":
+		return ec.fieldContext_Partner_slug(ctx, field)
+	case "name":
+		return ec.fieldContext_Partner_name(ctx, field)
+	case "status":
+		return ec.fieldContext_Partner_status(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_Partner_createdAt(ctx, field)
+	case "updatedAt":
+		return ec.fieldContext_Partner_updatedAt(ctx, field)
+	case "version":
+		return ec.fieldContext_Partner_version(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Partner", field.Name)
+}
+
+func (ec *executionContext) childFields_PartnerConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "nodes":
+		return ec.fieldContext_PartnerConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_PartnerConnection_pageInfo(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PartnerConnection", field.Name)
 }
 
 func (ec *executionContext) childFields_PastEvent(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -2169,6 +2812,26 @@ func (ec *executionContext) childFields_Quote(ctx context.Context, field graphql
 		return ec.fieldContext_Quote_policy(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Quote", field.Name)
+}
+
+func (ec *executionContext) childFields_RecordObservationsPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "results":
+		return ec.fieldContext_RecordObservationsPayload_results(ctx, field)
+	case "clientMutationId":
+		return ec.fieldContext_RecordObservationsPayload_clientMutationId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RecordObservationsPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_RegisterPartnerPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "partner":
+		return ec.fieldContext_RegisterPartnerPayload_partner(ctx, field)
+	case "clientMutationId":
+		return ec.fieldContext_RegisterPartnerPayload_clientMutationId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RegisterPartnerPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_Ring(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

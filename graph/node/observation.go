@@ -1,0 +1,75 @@
+package node
+
+import (
+	"context"
+	"fmt"
+
+	"parapet/model"
+	"parapet/model/wire"
+)
+
+// RecordObservationsInput is a batch of measurements.
+type RecordObservationsInput struct {
+	Observations     []ObservationInput
+	ClientMutationID *string
+}
+
+// ObservationInput is what a source tells, with its measures as a list.
+type ObservationInput struct {
+	wire.ObservationInput
+	Station  *string
+	Measures []MeasuredInput
+}
+
+// MeasuredInput is one measured value.
+type MeasuredInput struct {
+	wire.Measure
+	Name string
+}
+
+// RecordObservationsPayload is what was recorded.
+type RecordObservationsPayload struct {
+	Results          []wire.ObservationResult
+	ClientMutationID *string
+}
+
+// RecordObservations keeps what a source measured.
+func (r *Reader) RecordObservations(ctx context.Context, in RecordObservationsInput) (*RecordObservationsPayload, error) {
+	batch, err := in.batch()
+	if err != nil {
+		return nil, err
+	}
+	list, err := mutate(ctx, r, in.ClientMutationID, batch,
+		func(ctx context.Context, actor model.Actor, in []wire.ObservationInput) (*wire.List[wire.ObservationResult], error) {
+			results, err := r.Service.RecordObservations(ctx, actor, in, false)
+			return &wire.List[wire.ObservationResult]{Data: results}, err
+		})
+	if err != nil {
+		return nil, err
+	}
+	return &RecordObservationsPayload{list.Data, in.ClientMutationID}, nil
+}
+
+// batch is the input as REST writes it, where a measure is named once by its form.
+func (in *RecordObservationsInput) batch() ([]wire.ObservationInput, error) {
+	batch := make([]wire.ObservationInput, len(in.Observations))
+	var twice []model.FieldError
+	for i, each := range in.Observations {
+		batch[i] = each.ObservationInput
+		batch[i].Measures = make(map[string]wire.Measure, len(each.Measures))
+		if each.Station != nil {
+			batch[i].Station = *each.Station
+		}
+		for k, measured := range each.Measures {
+			if _, known := batch[i].Measures[measured.Name]; known {
+				at := fmt.Sprintf("/observations/%d/measures/%d/name", i, k)
+				twice = append(twice, model.FieldError{Pointer: at, Code: "value", Detail: "Give each measure once."})
+			}
+			batch[i].Measures[measured.Name] = measured.Measure
+		}
+	}
+	if len(twice) > 0 {
+		return nil, model.Invalid(twice...)
+	}
+	return batch, nil
+}

@@ -1,0 +1,124 @@
+package graph_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/model"
+)
+
+// operatorsOnly are the mutations and queries of operators, with inputs that are
+// well formed.
+var operatorsOnly = map[string]string{
+	"cancelPolicy":    `mutation { cancelPolicy(input: {policyId: "pol_x", reason: "r"}) { policy { id } } }`,
+	"registerPartner": `mutation { registerPartner(input: {slug: "initech", name: "Initech"}) { partner { slug } } }`,
+	"disablePartner":  `mutation { disablePartner(input: {slug: "globex", reason: "r"}) { partner { slug } } }`,
+	"enablePartner":   `mutation { enablePartner(input: {slug: "globex", reason: "r"}) { partner { slug } } }`,
+	"partner":         `{ partner(slug: "globex") { slug } }`,
+	"partners":        `{ partners { nodes { slug } } }`,
+}
+
+func TestOperatorsMutationsAreTheirs(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	before := d.Rows()
+	for name, document := range operatorsOnly {
+		for _, who := range []string{"acme", "globex", "source", "nobody"} {
+			got := d.ask(t, ask{as: who, document: document})
+			require.Len(t, got.Errors, 1, name)
+			require.Equal(t, "insufficient_scope", got.Errors[0].Extensions.Code, name)
+			require.Equal(t, 403, got.Errors[0].Extensions.Status, name)
+		}
+	}
+	require.Equal(t, before, d.Rows())
+}
+
+func TestPartnersOverGraphQL(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	register := `mutation($in: RegisterPartnerInput!) { registerPartner(input: $in) { clientMutationId partner { slug name status version } } }`
+	in := map[string]any{"in": map[string]any{"slug": "initech", "name": "Initech", "clientMutationId": "m1"}}
+	made := d.dataAs(t, "operator", register, in)["registerPartner"]
+	require.Equal(t, map[string]any{"slug": "initech", "name": "Initech", "status": "ENABLED", "version": 1.0}, made.(map[string]any)["partner"])
+	require.Equal(t, made, d.dataAs(t, "operator", register, in)["registerPartner"], "sent again")
+
+	switched := func(verb, slug string) any {
+		document := fmt.Sprintf(`mutation { %s(input: {slug: %q, reason: "The contract ended."}) { partner { status } } }`, verb, slug)
+		return d.dataAs(t, "operator", document, nil)[verb].(map[string]any)["partner"].(map[string]any)["status"]
+	}
+	quote := ask{document: `mutation { createQuote(input: {product: "quake-circle", context: {partner: "acme"}}) { quote { id } } }`}
+	require.Equal(t, "DISABLED", switched("disablePartner", "acme"))
+	require.Equal(t, "partner_disabled", d.ask(t, quote).Errors[0].Extensions.Code)
+	require.Equal(t, "ENABLED", switched("enablePartner", "acme"))
+	require.Empty(t, d.ask(t, quote).Errors)
+
+	var slugs []any
+	after := any(nil)
+	for more := true; more; {
+		page := d.dataAs(t, "operator", `query($after: String) { partners(first: 2, after: $after) { nodes { slug } pageInfo { hasNextPage endCursor } } }`,
+			map[string]any{"after": after})["partners"].(map[string]any)
+		for _, partner := range page["nodes"].([]any) {
+			slugs = append(slugs, partner.(map[string]any)["slug"])
+		}
+		info := page["pageInfo"].(map[string]any)
+		more, after = info["hasNextPage"].(bool), info["endCursor"]
+	}
+	require.Equal(t, []any{"acme", "globex", "initech"}, slugs)
+	for _, first := range []int{-1, 0, 101} {
+		got := d.ask(t, ask{as: "operator", document: fmt.Sprintf(`{ partners(first: %d) { nodes { slug } } }`, first)})
+		require.Equal(t, "parameter_invalid", got.Errors[0].Extensions.Code)
+	}
+	unknown := d.ask(t, ask{as: "operator", document: `{ partner(slug: "nobody") { slug } }`})
+	require.Equal(t, "not_found", unknown.Errors[0].Extensions.Code)
+}
+
+func TestCancelPolicyOverGraphQL(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	policy := d.Cover("quake-circle", nil)
+	cancel := `mutation($in: CancelPolicyInput!) { cancelPolicy(input: $in) { policy { id status coverPhase cancelledAt version } } }`
+	in := func(version int64, key string) map[string]any {
+		return map[string]any{"in": map[string]any{"policyId": policy.ID, "version": version, "reason": "No premium.", "clientMutationId": key}}
+	}
+	stale := d.ask(t, ask{as: "operator", document: cancel, variables: in(2, "m1")})
+	require.Equal(t, "version_mismatch", stale.Errors[0].Extensions.Code)
+	require.Equal(t, 412, stale.Errors[0].Extensions.Status)
+	cancelled := d.dataAs(t, "operator", cancel, in(1, "m2"))["cancelPolicy"].(map[string]any)["policy"].(map[string]any)
+	require.Equal(t, "CANCELLED", cancelled["status"])
+	require.Equal(t, "ENDED", cancelled["coverPhase"])
+	require.NotNil(t, cancelled["cancelledAt"])
+	require.Equal(t, cancelled, d.dataAs(t, "operator", cancel, in(1, "m2"))["cancelPolicy"].(map[string]any)["policy"], "sent again, though the version moved on")
+
+	wrong := d.ask(t, ask{as: "operator", document: `mutation { cancelPolicy(input: {policyId: "pol_x", reason: " "}) { policy { id } } }`})
+	require.Equal(t, []model.FieldError{{Pointer: "/input/reason", Code: "length", Detail: "Write 1 to 2000 characters, not white space alone."}}, wrong.Errors[0].Extensions.Errors)
+}
+
+func TestRecordObservationsOverGraphQL(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	policy := d.Cover("quake-circle", nil)
+	quake := map[string]any{
+		"source": "usgs", "sourceEventId": "us1", "kind": "EARTHQUAKE", "occurredAt": d.Now(), "stage": "FINAL",
+		"location": map[string]any{"latitude": 23.9, "longitude": 121.6},
+		"measures": []any{map[string]any{"name": "magnitude", "value": "6.4", "unit": "mw"}, map[string]any{"name": "depth", "value": "10", "unit": "km"}},
+	}
+	record := `mutation($in: RecordObservationsInput!) { recordObservations(input: $in) { results { index result id errors { pointer code } } } }`
+	in := map[string]any{"in": map[string]any{"observations": []any{quake, map[string]any{
+		"source": "usgs", "sourceEventId": "us2", "kind": "EARTHQUAKE", "occurredAt": d.Now(), "stage": "FINAL", "measures": []any{},
+	}}}}
+	refused := d.ask(t, ask{as: "operator", document: record, variables: in})
+	require.Equal(t, "insufficient_scope", refused.Errors[0].Extensions.Code, "an operator needs the scope too")
+	d.Operator.Scopes = append(d.Operator.Scopes, model.ScopeObservationsWrite)
+	results := d.dataAs(t, "operator", record, in)["recordObservations"].(map[string]any)["results"].([]any)
+	require.Equal(t, "CREATED", results[0].(map[string]any)["result"])
+	require.Equal(t, "REJECTED", results[1].(map[string]any)["result"])
+	require.Len(t, results[1].(map[string]any)["errors"], 3)
+	d.Work()
+	require.Equal(t, "approved", d.OnlyClaim(policy).Status)
+
+	quake["measures"] = append(quake["measures"].([]any), map[string]any{"name": "depth", "value": "1", "unit": "km"})
+	twice := d.ask(t, ask{as: "operator", document: record, variables: in})
+	require.Equal(t, "/input/observations/0/measures/2/name", twice.Errors[0].Extensions.Errors[0].Pointer)
+}
