@@ -30,6 +30,8 @@ type Config struct {
 	// Trusted are the only documents that run, by name; nil lets every document
 	// run. ReadTrusted reads them.
 	Trusted map[string]string
+	// Page is where a browser is sent that comes by itself; empty: nowhere.
+	Page string
 }
 
 // New makes the door. It serves requests that carry a visit: who mounts it decides
@@ -55,7 +57,21 @@ func New(config Config) (http.Handler, error) {
 	server.Use(costs{})
 	server.SetErrorPresenter(present)
 	server.SetRecoverFunc(survive)
-	return admitted(config.Service, server), nil
+	return welcomed(config.Page, admitted(config.Service, server)), nil
+}
+
+// welcomed sends somebody who typed the address to the page where one can ask.
+func welcomed(page string, next http.Handler) http.Handler {
+	if page == "" {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet && r.URL.RawQuery == "" && weight(r.Header.Get("Accept"), "text/html") > weight(r.Header.Get("Accept"), jsonType) {
+			http.Redirect(w, r, page, http.StatusSeeOther)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // admitted finds out who asks before anything is read of what they say.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"slices"
@@ -17,6 +18,7 @@ import (
 
 	"parapet/graph"
 	"parapet/graph/guard"
+	"parapet/graph/sandbox"
 	"parapet/internal/auth"
 	"parapet/internal/egress"
 	"parapet/internal/filestore"
@@ -106,14 +108,14 @@ func (a *app) wireAPI() error {
 	if err != nil {
 		return fmt.Errorf("tokens: %w", err)
 	}
-	graphql, err := a.graphql()
+	doors, err := a.beside()
 	if err != nil {
 		return err
 	}
 	a.handler, err = rest.New(rest.Config{
 		Service: a.service, Family: a.settings.Family, BaseURL: a.settings.BaseURL, Log: a.log, Development: a.settings.Rehearsal,
 		Authenticate: verifier.Verify, Now: time.Now, Issuers: a.settings.Issuers, Limiter: a.limiter(), Strangers: a.strangers(),
-		Beside: map[string]http.Handler{"/graphql": graphql},
+		Beside: doors,
 		Alive:  a.river.Ping, // not the pool that requests wait for
 		Ready: func(ctx context.Context) error {
 			return errors.Join(a.db.Pool.Ping(ctx), migrations.Check(ctx, a.db.Pool), verifier.Ready(ctx))
@@ -122,10 +124,28 @@ func (a *app) wireAPI() error {
 	return err
 }
 
-// graphql is the other door.
+// beside are the other doors, by address.
+func (a *app) beside() (map[string]http.Handler, error) {
+	doors := map[string]http.Handler{}
+	if a.settings.Sandbox {
+		page, err := sandbox.New(sandbox.Config{Client: a.settings.SandboxClient, Issuers: a.settings.Issuers})
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(doors, page)
+	}
+	graphql, err := a.graphql()
+	doors["/graphql"] = graphql
+	return doors, err
+}
+
+// graphql answers at /graphql.
 func (a *app) graphql() (http.Handler, error) {
 	config := graph.Config{Service: a.service, Limits: guard.Standard(), Secretive: !a.settings.Introspection}
 	config.Limits.Cost = a.settings.QueryCost
+	if a.settings.Sandbox {
+		config.Page = sandbox.Path
+	}
 	if path := a.settings.TrustedQueries; path != "" {
 		var err error
 		if config.Trusted, err = graph.ReadTrusted(path); err != nil {

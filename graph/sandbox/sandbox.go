@@ -1,0 +1,107 @@
+// Package sandbox is a page to try GraphQL in a browser: an editor that knows the
+// schema, with sign-in at the issuer. Everything it needs comes from this server,
+// and it talks to this server and to the issuers alone.
+package sandbox
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// Config is what the page stands on.
+type Config struct {
+	// Client is the public OAuth client that people sign in to.
+	Client string
+	// Issuers are the addresses where tokens come from; the first signs people in.
+	Issuers []string
+}
+
+// Path is where the page is; its files are below.
+const Path = "/sandbox"
+
+//go:embed page
+var page embed.FS
+
+// files are what the page is made of, by address. The editor is GraphiQL, on
+// React; see page/*.LICENSE.txt.
+var files = map[string]struct{ name, mediaType string }{
+	Path:                    {"page/index.html", "text/html; charset=utf-8"},
+	Path + "/page.css":      {"page/page.css", "text/css; charset=utf-8"},
+	Path + "/page.js":       {"page/page.js", "text/javascript; charset=utf-8"},
+	Path + "/examples.json": {"page/examples.json", "application/json"},
+	Path + "/graphiql.css":  {"page/graphiql-4.1.2.css", "text/css; charset=utf-8"},
+	Path + "/graphiql.js":   {"page/graphiql-4.1.2.js", "text/javascript; charset=utf-8"},
+	Path + "/react.js":      {"page/react-18.3.1.js", "text/javascript; charset=utf-8"},
+	Path + "/react-dom.js":  {"page/react-dom-18.3.1.js", "text/javascript; charset=utf-8"},
+}
+
+// New makes the handlers of the page, by address. Errors: an issuer's address that
+// is none.
+func New(config Config) (map[string]http.Handler, error) {
+	policy, err := policy(config.Issuers)
+	if err != nil {
+		return nil, err
+	}
+	handlers := map[string]http.Handler{}
+	for address, file := range files {
+		content, err := page.ReadFile(file.name)
+		if err != nil {
+			return nil, fmt.Errorf("the page at %s: %w", address, err)
+		}
+		if address == Path {
+			if content, err = fill(content, config); err != nil {
+				return nil, fmt.Errorf("the page at %s: %w", address, err)
+			}
+		}
+		handlers["GET "+address] = serve(file.mediaType, policy, content)
+	}
+	return handlers, nil
+}
+
+func fill(content []byte, config Config) ([]byte, error) {
+	form, err := template.New("page").Parse(string(content))
+	if err != nil {
+		return nil, err
+	}
+	var filled bytes.Buffer
+	err = form.Execute(&filled, config)
+	return filled.Bytes(), err
+}
+
+// policy lets the page run what this server sends, and talk to it and to the
+// issuers. The editor writes styles into the page and brings its fonts along.
+func policy(issuers []string) (string, error) {
+	talksTo := []string{"'self'"}
+	for _, issuer := range issuers {
+		address, err := url.Parse(issuer)
+		if err != nil || address.Host == "" {
+			return "", fmt.Errorf("the issuer %q is not an absolute address", issuer)
+		}
+		talksTo = append(talksTo, address.Scheme+"://"+address.Host)
+	}
+	return "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; font-src 'self' data:; img-src 'self' data:; connect-src " +
+		strings.Join(talksTo, " ") + "; base-uri 'none'; form-action 'none'; frame-ancestors 'none'", nil
+}
+
+func serve(mediaType, policy string, content []byte) http.Handler {
+	sum := sha256.Sum256(content)
+	tag := `"` + base64.RawURLEncoding.EncodeToString(sum[:]) + `"`
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		header := w.Header()
+		header.Set("Content-Type", mediaType)
+		header.Set("Content-Security-Policy", policy)
+		header.Set("X-Content-Type-Options", "nosniff")
+		header.Set("Referrer-Policy", "no-referrer")
+		header.Set("Cache-Control", "no-cache") // asked for again, and mostly not sent again
+		header.Set("ETag", tag)
+		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content))
+	})
+}

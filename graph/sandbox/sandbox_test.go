@@ -1,0 +1,66 @@
+package sandbox_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/graph/sandbox"
+)
+
+func open(t *testing.T, config sandbox.Config) http.Handler {
+	t.Helper()
+	handlers, err := sandbox.New(config)
+	require.NoError(t, err)
+	mux := http.NewServeMux()
+	for address, handler := range handlers {
+		mux.Handle(address, handler)
+	}
+	return mux
+}
+
+func get(t *testing.T, door http.Handler, address string, headers ...string) *httptest.ResponseRecorder {
+	t.Helper()
+	request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, address, http.NoBody)
+	for _, header := range headers {
+		name, value, _ := strings.Cut(header, ": ")
+		request.Header.Set(name, value)
+	}
+	recorder := httptest.NewRecorder()
+	door.ServeHTTP(recorder, request)
+	return recorder
+}
+
+var reference = regexp.MustCompile(`(?:src|href)="(/sandbox/[^"]+)"`)
+
+// Everything the page needs comes from this server, and the page may ask nobody
+// else but the issuers.
+func TestPageIsWhole(t *testing.T) {
+	t.Parallel()
+	door := open(t, sandbox.Config{Client: `"><script>`, Issuers: []string{"https://id.example.com/tenant", "http://127.0.0.1:8081"}})
+	page := get(t, door, sandbox.Path)
+	require.Equal(t, http.StatusOK, page.Code)
+	policy := page.Header().Get("Content-Security-Policy")
+	require.Contains(t, policy, "default-src 'none'; script-src 'self';")
+	require.Contains(t, policy, "connect-src 'self' https://id.example.com http://127.0.0.1:8081;")
+	require.NotContains(t, page.Body.String(), `"><script>`)
+	found := reference.FindAllStringSubmatch(page.Body.String(), -1)
+	require.Len(t, found, 6)
+	for _, match := range append(found, []string{"", sandbox.Path + "/examples.json"}) {
+		file := get(t, door, match[1])
+		require.Equal(t, http.StatusOK, file.Code, match[1])
+		require.Equal(t, policy, file.Header().Get("Content-Security-Policy"))
+		again := get(t, door, match[1], "If-None-Match: "+file.Header().Get("ETag"))
+		require.Equal(t, http.StatusNotModified, again.Code, match[1])
+	}
+}
+
+func TestIssuersMustBeAddresses(t *testing.T) {
+	t.Parallel()
+	_, err := sandbox.New(sandbox.Config{Issuers: []string{"id.example.com; script-src *"}})
+	require.ErrorContains(t, err, "not an absolute address")
+}
