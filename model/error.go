@@ -129,9 +129,12 @@ func Invalid(fields ...FieldError) *Error {
 // BadParameter is parameter_invalid with every wrong parameter of a list; the
 // pointers lead into the parameters as one object.
 func BadParameter(fields ...FieldError) *Error {
-	one := "A parameter is not right; see errors"
-	if len(fields) == 1 && fields[0].Pointer != "" {
-		one = "The parameter " + strings.TrimPrefix(fields[0].Pointer, "/") + " is not right: " + strings.TrimSuffix(fields[0].Detail, ".")
+	one := ""
+	if len(fields) == 1 {
+		one = strings.TrimSuffix(fields[0].Detail, ".")
+		if name := strings.TrimPrefix(fields[0].Pointer, "/"); name != "" {
+			one = "The parameter " + name + " is not right: " + one
+		}
 	}
 	return Refuse(CodeParameterInvalid, one, "%s parameters are not right", fields...)
 }

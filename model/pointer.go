@@ -2,7 +2,6 @@ package model
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 )
 
@@ -39,19 +38,44 @@ func Bounded(pointer string) string {
 // comparePointers orders pointers as people read: name by name, and elements of
 // a list by their numbers.
 func comparePointers(a, b string) int {
-	return slices.CompareFunc(strings.Split(a, "/"), strings.Split(b, "/"), func(a, b string) int {
-		na, nb := numeric(a), numeric(b)
-		switch {
-		case na && nb:
-			return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
-		case na:
-			return -1
-		case nb:
-			return 1
-		default:
-			return cmp.Compare(a, b)
+	for a != "" && b != "" {
+		var left, right string
+		left, a = token(a)
+		right, b = token(b)
+		if order := compareTokens(left, right); order != 0 {
+			return order
 		}
-	})
+	}
+	return cmp.Compare(len(a), len(b))
 }
 
-func numeric(token string) bool { return token != "" && strings.Trim(token, "0123456789") == "" }
+// token cuts the first name off a pointer.
+func token(pointer string) (name, rest string) {
+	if end := strings.IndexByte(pointer[1:], '/'); end >= 0 {
+		return pointer[1 : end+1], pointer[end+1:]
+	}
+	return pointer[1:], ""
+}
+
+func compareTokens(a, b string) int {
+	na, nb := numeric(a), numeric(b)
+	switch {
+	case na && nb:
+		return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
+	case na:
+		return -1
+	case nb:
+		return 1
+	default:
+		return cmp.Compare(a, b)
+	}
+}
+
+func numeric(token string) bool {
+	for i := range len(token) {
+		if token[i] < '0' || token[i] > '9' {
+			return false
+		}
+	}
+	return token != ""
+}
