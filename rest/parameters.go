@@ -29,7 +29,7 @@ func (r *route) takes() []string {
 func (c *call) parameters() error {
 	values, err := url.ParseQuery(c.request.URL.RawQuery)
 	if err != nil {
-		return model.Fail(model.CodeParameterInvalid, "The query string is not well formed: %% is written %%25, and ; %%3B.").Because(err)
+		return model.BadParameter(model.FieldError{Code: "format", Detail: "The query string is not well formed: % is written %25, and ; %3B."}).Because(err)
 	}
 	q := query{Values: values}
 	known := c.route.takes()

@@ -33,6 +33,7 @@ func TestParametersAreStrict(t *testing.T) {
 	for _, query := range []string{"limit=%zz", "%", "limit=1;cursor=2", "limit=%f"} {
 		p := refused(t, request{"GET", "/v1/quotes?" + query, "", nil}.to(t, door))
 		require.Equal(t, string(model.CodeParameterInvalid), p.Code, query)
+		require.Equal(t, []string{" format"}, faults(p), query)
 		require.Contains(t, p.Detail, "not well formed", query)
 	}
 	p := refused(t, request{"GET", "/v1/quotes?page=2", "", nil}.to(t, door))
