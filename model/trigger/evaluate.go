@@ -119,17 +119,17 @@ func (e *evaluation) determination() Determination {
 		d := Determination{Reason: OutsidePlace, OccurredAt: e.closestAt}
 		d.Threshold = e.cover.Payout.LowestThreshold()
 		if !math.IsInf(e.closest, 1) {
-			d.DistanceKM, d.RadiusKM = display(e.closest), &e.cover.Place.RadiusKM
+			d.DistanceKM, d.RadiusKM = display(e.closest), new(e.cover.Place.RadiusKM)
 		}
 		return d
 	}
-	f := e.best
+	f := &e.best
 	d := Determination{
-		Reason: f.timing, OccurredAt: f.at, Index: &f.index,
+		Reason: f.timing, OccurredAt: f.at, Index: new(f.index),
 		Threshold: f.threshold, Missed: f.missed,
 	}
 	if f.radius > 0 {
-		d.DistanceKM, d.RadiusKM = display(f.distance), &f.radius
+		d.DistanceKM, d.RadiusKM = display(f.distance), new(f.radius)
 	}
 	switch {
 	case f.timing != ThresholdMet:
