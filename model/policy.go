@@ -141,7 +141,7 @@ func (u *unit) bound(ctx context.Context, quote *quoteRow, row *policyRow) (*wir
 		return nil, err
 	}
 	policy := row.public(u.now, nil)
-	if err := wire.Keep(policy); err != nil {
+	if _, err := wire.Keep(policy); err != nil {
 		return nil, err
 	}
 	_, err = u.record(EventPolicyActivated, &row.header, nounPolicy, policy)

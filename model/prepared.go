@@ -108,7 +108,11 @@ func argument(field *schema.Field, row reflect.Value) any {
 
 // insert writes one row, together with what is written next: nobody may ask for
 // it before.
-func (u *unit) insert(row any) {
+func (u *unit) insert(row any) { u.insertWritten(row, nil) }
+
+// insertWritten is insert for a row whose columns of JSON were already written as
+// members of its record.
+func (u *unit) insertWritten(row any, members map[string]jsontext.Value) {
 	table := u.svc.db.Table(reflect.TypeOf(row).Elem())
 	fields := table.Fields
 	text := u.svc.texts.of(row, "insert", func() string {
@@ -121,7 +125,11 @@ func (u *unit) insert(row any) {
 	value := reflect.ValueOf(row).Elem()
 	args := make([]any, len(fields))
 	for i, field := range fields {
-		args[i] = argument(field, value)
+		if written, ok := members[field.Name]; ok && field.UserSQLType == "json" {
+			args[i] = []byte(written)
+		} else {
+			args[i] = argument(field, value)
+		}
 	}
 	u.later.Queue(text, args...)
 }

@@ -69,9 +69,11 @@ func (s *Service) CreateQuote(ctx context.Context, actor Actor, in QuoteRequest)
 			return err
 		}
 		quote = row.public()
-		if err := wire.Keep(quote); err != nil {
+		written, err := wire.Keep(quote)
+		if err != nil {
 			return err
 		}
+		u.insertWritten(row, written)
 		if _, err := u.record(EventQuoteCreated, &row.header, nounQuote, quote); err != nil {
 			return err
 		}
@@ -156,7 +158,6 @@ func (u *unit) price(p *product.Product, in QuoteRequest) (*quoteRow, error) {
 		Currency:       priced.Price.Premium.Currency,
 		ExpiresAt:      expires,
 	}
-	u.insert(row)
 	return row, nil
 }
 

@@ -45,11 +45,15 @@ type keeper interface {
 }
 
 // Keep encodes a record that nobody changes any more, for its event, its answer
-// and the answer to the same request later: they are the same bytes.
-func Keep(record keeper) error {
+// and the answer to the same request later: they are the same bytes. It returns
+// the record's members as they were written.
+func Keep(record keeper) (members map[string]jsontext.Value, err error) {
 	text, err := json.Marshal(record, options)
+	if err != nil {
+		return nil, err
+	}
 	record.keep(text)
-	return err
+	return members, json.Unmarshal(text, &members)
 }
 
 // Decode reads what Encode wrote. Members it does not know are ignored, so an

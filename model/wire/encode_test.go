@@ -48,7 +48,9 @@ func TestAKeptRecordIsEncodedOnce(t *testing.T) {
 	quote := &wire.Quote{Header: wire.Header{ID: "quo_1"}}
 	fresh, err := wire.Encode(quote)
 	require.NoError(t, err)
-	require.NoError(t, wire.Keep(quote))
+	members, err := wire.Keep(quote)
+	require.NoError(t, err)
+	require.Equal(t, `"quo_1"`, string(members["id"]))
 	kept, err := wire.Encode(quote)
 	require.NoError(t, err)
 	require.Equal(t, string(fresh), string(kept))
