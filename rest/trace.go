@@ -20,7 +20,10 @@ func (t trace) String() string { return "00-" + t.id + "-" + t.span + "-" + t.fl
 // traceOf continues the caller's trace, or begins one where there is none that
 // can be read: a broken header must not cost anybody an answer.
 func traceOf(r *http.Request) trace {
-	t := trace{id: randomHex(16), span: randomHex(8), flags: "00"}
+	var random [24]byte
+	_, _ = rand.Read(random[:]) // never fails
+	fresh := hex.EncodeToString(random[:])
+	t := trace{id: fresh[:32], span: fresh[32:], flags: "00"}
 	given := r.Header.Values("Traceparent")
 	if len(given) != 1 {
 		return t
@@ -41,10 +44,4 @@ func traceOf(r *http.Request) trace {
 // digits tells whether s is n lower-case hexadecimal digits.
 func digits(s string, n int) bool {
 	return len(s) == n && strings.Trim(s, "0123456789abcdef") == ""
-}
-
-func randomHex(n int) string {
-	random := make([]byte, n)
-	_, _ = rand.Read(random) // never fails
-	return hex.EncodeToString(random)
 }
