@@ -101,7 +101,7 @@ func (s *story) quote(ctx context.Context) (*v1.Quote, error) {
 	for _, line := range quote.Price.Lines {
 		sum += line.Amount.Amount
 	}
-	read, err := s.api.GetQuoteWithResponse(ctx, quote.ID)
+	read, err := s.api.GetQuoteWithResponse(ctx, quote.ID, nil)
 	return quote, errors.Join(
 		s.answered(read, err, http.StatusOK),
 		s.check(quote.Status == v1.QuoteStatusPriced, "the quote is %s", quote.Status),
@@ -148,7 +148,7 @@ func (s *story) rehearse(ctx context.Context, policy *v1.Policy) (string, error)
 	}
 	var claimID string
 	err = s.until(ctx, "a claim", func() (bool, error) {
-		answer, err := s.api.GetPolicyWithResponse(ctx, policy.ID)
+		answer, err := s.api.GetPolicyWithResponse(ctx, policy.ID, nil)
 		if err := expect(answer, err, http.StatusOK); err != nil || len(answer.JSON200.Claims) == 0 {
 			return false, err
 		}
@@ -170,7 +170,7 @@ func (s *story) collect(ctx context.Context, policy *v1.Policy, claimID string) 
 	}
 	var claim *v1.Claim
 	err = s.until(ctx, "a payout", func() (bool, error) {
-		answer, err := s.api.GetClaimWithResponse(ctx, claimID)
+		answer, err := s.api.GetClaimWithResponse(ctx, claimID, nil)
 		if err := expect(answer, err, http.StatusOK); err != nil || len(answer.JSON200.Payouts) == 0 {
 			return false, err
 		}
