@@ -27,6 +27,7 @@ func commands() []command {
 		{"dev", "run everything on this machine, with tokens and curl lines", dev},
 		{"demo", "play the whole story over HTTP, from quote to payout", demo},
 		{"observe", "record a hazard feed's file or address", observe},
+		{"verify-events", "prove that no event was changed, lost or cut off", verifyEvents},
 		{"config", "print every setting, its value and its meaning", printConfig},
 	}
 }
@@ -60,7 +61,7 @@ func usage(out io.Writer) {
 	_, _ = fmt.Fprintln(out, "parapet: parametric protection, from quote to payout")
 	_, _ = fmt.Fprintln(out)
 	for _, c := range commands() {
-		_, _ = fmt.Fprintf(out, "  parapet %-8s %s\n", c.name, c.summary)
+		_, _ = fmt.Fprintf(out, "  parapet %-13s %s\n", c.name, c.summary)
 	}
 	_, _ = fmt.Fprintln(out, "\nparapet COMMAND --help tells a command's flags.")
 }

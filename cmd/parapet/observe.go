@@ -88,8 +88,13 @@ func openDomain(ctx context.Context) (*model.Service, func(), error) {
 	if err != nil {
 		return nil, db.Close, err
 	}
-	// Observations hold nothing sealed, so throw-away keys do.
-	keys := model.Keys{Seal: []model.SealKey{{ID: "none", Secret: random(32)}}, Fingerprint: random(32)}
+	keys, err := s.keys()
+	if err != nil {
+		return nil, db.Close, err
+	}
+	if len(keys.Seal) == 0 { // observations hold nothing sealed, so throw-away keys do
+		keys = model.Keys{Seal: []model.SealKey{{ID: "none", Secret: random(32)}}, Fingerprint: random(32)}
+	}
 	service, err := model.New(model.Config{DB: db, Queue: queue, Keys: keys, Development: s.Rehearsal})
 	return service, db.Close, err
 }
