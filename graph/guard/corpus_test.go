@@ -117,12 +117,13 @@ func sideBySide(n int) string {
 // likes least. All of them are let through to it.
 func largest() []attack {
 	return []attack{
-		{"fields of one name", "{viewer{" + many(140, "partner ") + "}}", ""},
+		{"fields of one name", "{viewer{" + many(141, "partner ") + "}}", ""},
+		{"fields of one name, and one unknown", "{viewer{" + many(141, "partner ") + many(3, strings.Repeat("x", 120)+"%d ") + "}}", ""},
 		{"fields of one name, level by level", widest(), ""},
 		{"fields of one name with arguments", "{" + many(20, "policies("+many(75, "first:1 ")+"){totalCount}") + "}", ""},
-		{"fragments side by side", sideBySide(50), ""},
+		{"fragments side by side", sideBySide(52), ""},
 		{"fragments in a chain", chain(69), ""},
-		{"fragments of fields that do not exist", pairs(8, 110), ""},
+		{"fragments of fields that do not exist", pairs(9, 119), ""},
 		{"unknown fields", "{" + many(1990, "x%d ") + "}", ""},
 		{"unknown fields with long names", "{" + many(500, "x%0110d ") + "}", ""},
 		{"unknown types with long names", "{" + many(100, "...on X%0110d{a%[1]d}") + "}", ""},
@@ -133,8 +134,8 @@ func largest() []attack {
 		{"members of one object", "{policies(filter:{" + many(1600, "a%d:1 ") + "}){totalCount}}", ""},
 		{"members of one name", "{policies(filter:{" + many(1600, "a:1 ") + "}){totalCount}}", ""},
 		{"directives", "{viewer " + many(190, "@skip(if:false)") + "{partner}}", ""},
-		{"inline fragments in each other", "{viewer{" + strings.Repeat("...{", 55) + many(18, "partner ") + strings.Repeat("}", 55) + "}}", ""},
-		{"operations", many(10, "query q%d{viewer{"+many(44, "partner ")+"}}"), ""},
+		{"inline fragments in each other", "{viewer{" + strings.Repeat("...{", 55) + many(19, "partner ") + strings.Repeat("}", 55) + "}}", ""},
+		{"operations", many(10, "query q%d{viewer{"+many(45, "partner ")+"}}"), ""},
 		{"aliases", "{" + many(100, "a%d:policies(first:1){nodes{id}}") + "}", ""},
 		{"a long text", `{policy(id:"` + strings.Repeat("é", 32_000) + `"){id}}`, ""},
 	}

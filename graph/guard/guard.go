@@ -40,7 +40,7 @@ type Limits struct {
 func Standard() Limits {
 	return Limits{
 		Bytes: 64 << 10, Tokens: 5000, Nesting: 64, NameBytes: 128, Operations: 10, Aliases: 100, Directives: 200,
-		Depth: 15, Fields: 2000, Merges: 25_000, Cost: 20_000,
+		Depth: 15, Fields: 2000, Merges: 10_000, Cost: 20_000,
 	}
 }
 
@@ -83,6 +83,13 @@ func (g *Guard) Read(text string) (*Document, error) {
 }
 
 func (g *Guard) read(text string) (_ *Document, work Work, _ error) {
+	if len(text) > g.limits.Bytes {
+		return nil, work, refuse(nil, model.CodeBodyTooLarge, "The query has at most %d KiB; pass long values as variables.", g.limits.Bytes>>10)
+	}
+	text, half := joined(text)
+	if half >= 0 {
+		return nil, work, refuse(nil, model.CodeValidationFailed, "A text in the query holds half a surrogate pair, at byte %d. Write the character itself.", half)
+	}
 	if err := g.scan(text, &work); err != nil {
 		return nil, work, err
 	}

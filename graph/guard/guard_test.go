@@ -149,6 +149,28 @@ func TestValidationNamesWhatWasMeant(t *testing.T) {
 	require.Len(t, document.Validate(true), 10)
 }
 
+func TestTextsComeBackAsTheyWent(t *testing.T) {
+	t.Parallel()
+	g := standard()
+	for literal, want := range map[string]string{
+		`"\ud83d\uDE00"`:            "😀",
+		`"a\"\ud83d\ude00\u00e9\\"`: "a\"😀é\\",
+		`"\\ud83d"`:                 `\ud83d`,
+		`"""\ud83d \""" \udE00"""`:  `\ud83d """ \udE00`,
+		`"😀" # \ud83d`:              "😀",
+		`"# \ud83d\ude00"`:          "# 😀",
+		`"\ufffd"`:                  "\uFFFD",
+	} {
+		document, err := g.Read("{policy(id:" + literal + "\n){id}}")
+		require.NoError(t, err, literal)
+		require.Equal(t, want, document.Operations[0].SelectionSet[0].(*ast.Field).Arguments[0].Value.Raw, literal)
+	}
+	for _, literal := range []string{`"\ud83d"`, `"\ude00\ud83d"`, `"\ud83d\u0041"`, `"\ud83d`, `"\ud83d\`, `"\ud83d\ude0`, `"\ud8`} {
+		_, err := g.Read("{policy(id:" + literal + "){id}}")
+		require.Equal(t, model.CodeValidationFailed, model.CodeOf(err), literal)
+	}
+}
+
 // Whatever the text, the guard answers within its limits, and what it lets
 // through can be priced and validated.
 func FuzzRead(f *testing.F) {
@@ -185,14 +207,28 @@ func codeOr(err error) model.Code {
 	return model.CodeOf(err)
 }
 
-func BenchmarkRead(b *testing.B) {
-	g := standard()
-	for _, a := range append(attacks(), largest()...) {
-		b.Run(a.name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				_ = judge(g, a.text)
-			}
-		})
+// One round is the whole corpus of refused documents.
+func BenchmarkRefuse(b *testing.B) {
+	g, all := standard(), attacks()
+	b.ReportAllocs()
+	for b.Loop() {
+		for _, a := range all {
+			_ = judge(g, a.text)
+		}
 	}
+	b.ReportMetric(float64(len(all)), "documents")
+}
+
+// One round validates every document of the largest.
+func BenchmarkValidate(b *testing.B) {
+	g, all := standard(), largest()
+	b.ReportAllocs()
+	for b.Loop() {
+		for _, a := range all {
+			document, err := g.Read(a.text)
+			require.NoError(b, err)
+			_ = document.Validate(true)
+		}
+	}
+	b.ReportMetric(float64(len(all)), "documents")
 }

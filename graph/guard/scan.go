@@ -15,9 +15,6 @@ import (
 // scan reads tokens until a limit is met. Nothing is kept, so a text of any shape
 // costs as much as its first Tokens tokens.
 func (g *Guard) scan(text string, work *Work) error {
-	if len(text) > g.limits.Bytes {
-		return refuse(nil, model.CodeBodyTooLarge, "The query has at most %d KiB; pass long values as variables.", g.limits.Bytes>>10)
-	}
 	if !utf8.ValidString(text) {
 		return refuse(nil, model.CodeValidationFailed, "The query is not UTF-8.")
 	}
@@ -37,7 +34,7 @@ func (g *Guard) scan(text string, work *Work) error {
 		case lexer.At:
 			directives++
 		case lexer.Name, lexer.String, lexer.BlockString:
-			if err := g.word(token, text); err != nil {
+			if err := g.word(token); err != nil {
 				return err
 			}
 		}
@@ -53,17 +50,13 @@ func (g *Guard) scan(text string, work *Work) error {
 	}
 }
 
-// word refuses names without end, and text that would not come back as it went:
-// NUL, which the database cannot keep, and escaped surrogates, which the parser
-// turns into question marks.
-func (g *Guard) word(token lexer.Token, text string) error {
+// word refuses names without end, and NUL, which the database cannot keep.
+func (g *Guard) word(token lexer.Token) error {
 	switch {
 	case token.Kind == lexer.Name && len(token.Value) > g.limits.NameBytes:
 		return tooCostly(&token.Pos, "A name in the query has more than %d letters; none here is that long.", g.limits.NameBytes)
 	case strings.Contains(token.Value, "\x00"):
 		return refuse(&token.Pos, model.CodeValidationFailed, "A text in the query holds a NUL character; leave it out.")
-	case token.Kind == lexer.String && strings.Contains(token.Value, "\uFFFD") && !strings.Contains(text, "\uFFFD"):
-		return refuse(&token.Pos, model.CodeValidationFailed, "A text in the query escapes a surrogate; write the character itself, or pass the text as a variable.")
 	default:
 		return nil
 	}

@@ -1,0 +1,101 @@
+package guard
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// joined writes the escaped surrogate pairs of a document's strings as the
+// characters they stand for: the parser would make question marks of them. It
+// reports where half a pair stands alone, in bytes, or -1. Most documents have
+// none and are returned as they are.
+func joined(text string) (string, int) {
+	if !strings.Contains(text, `\ud`) && !strings.Contains(text, `\uD`) {
+		return text, -1
+	}
+	var out strings.Builder
+	for i := 0; i < len(text); {
+		end := i + 1
+		switch {
+		case text[i] == '#':
+			end = past(text, i, "\n")
+		case strings.HasPrefix(text[i:], `"""`):
+			end = blockEnd(text, i+3)
+		case text[i] == '"':
+			quoted, length, wrong := joinedString(text[i:])
+			if wrong >= 0 {
+				return "", i + wrong
+			}
+			out.WriteString(quoted)
+			i += length
+			continue
+		}
+		out.WriteString(text[i:end])
+		i = end
+	}
+	return out.String(), -1
+}
+
+// past is the index behind the next end, or the length of the text.
+func past(text string, from int, end string) int {
+	if at := strings.Index(text[from:], end); at >= 0 {
+		return from + at + len(end)
+	}
+	return len(text)
+}
+
+// blockEnd is the index behind a block string, in which nothing but its end can be
+// escaped.
+func blockEnd(text string, from int) int {
+	for {
+		end := past(text, from, `"""`)
+		if end == len(text) || text[end-4] != '\\' {
+			return end
+		}
+		from = end
+	}
+}
+
+// joinedString reads one string from its opening quote, and tells its length.
+func joinedString(text string) (quoted string, length, wrong int) {
+	var out strings.Builder
+	out.WriteByte('"')
+	for i := 1; i < len(text); {
+		switch {
+		case text[i] == '"':
+			return out.String() + `"`, i + 1, -1
+		case text[i] == '\n' || text[i] == '\r':
+			return out.String(), i, -1 // the lexer will say that it does not end
+		case text[i] != '\\':
+			out.WriteByte(text[i])
+			i++
+		case !utf16.IsSurrogate(escaped(text[i:])):
+			end := min(i+2, len(text))
+			out.WriteString(text[i:end])
+			i = end
+		default:
+			pair := utf16.DecodeRune(escaped(text[i:]), escaped(text[i+6:]))
+			if pair == utf8.RuneError {
+				return "", 0, i
+			}
+			out.WriteRune(pair)
+			i += 12
+		}
+	}
+	return out.String(), len(text), -1
+}
+
+// escaped is the code unit of \uXXXX at the beginning of a text; 0 when there is
+// none.
+func escaped(text string) rune {
+	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' {
+		return 0
+	}
+	unit, err := strconv.ParseUint(text[2:6], 16, 16)
+	if err != nil {
+		return 0
+	}
+	return rune(unit)
+}
