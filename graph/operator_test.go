@@ -13,6 +13,11 @@ import (
 // well formed.
 var operatorsOnly = map[string]string{
 	"cancelPolicy":    `mutation { cancelPolicy(input: {policyId: "pol_x", reason: "r"}) { policy { id } } }`,
+	"decideClaim":     `mutation { decideClaim(input: {claimId: "clm_x", outcome: DECLINED}) { claim { id } } }`,
+	"withdrawClaim":   `mutation { withdrawClaim(input: {claimId: "clm_x"}) { claim { id } } }`,
+	"blockPayout":     `mutation { blockPayout(input: {payoutId: "pay_x", reason: OPERATOR_HOLD, note: "n"}) { payout { id } } }`,
+	"unblockPayout":   `mutation { unblockPayout(input: {payoutId: "pay_x", note: "n"}) { payout { id } } }`,
+	"publishProduct":  `mutation { publishProduct(input: {document: "key: a"}) { productKey } }`,
 	"registerPartner": `mutation { registerPartner(input: {slug: "initech", name: "Initech"}) { partner { slug } } }`,
 	"disablePartner":  `mutation { disablePartner(input: {slug: "globex", reason: "r"}) { partner { slug } } }`,
 	"enablePartner":   `mutation { enablePartner(input: {slug: "globex", reason: "r"}) { partner { slug } } }`,

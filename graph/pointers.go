@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"slices"
 	"strings"
 
 	"parapet/model"
@@ -8,7 +9,7 @@ import (
 
 // ownNames are members of an input whose own members have the names that callers
 // gave them, not the schema's.
-var ownNames = []string{"context", "metadata"}
+var ownNames = []string{"context", "metadata", "document"}
 
 // inputFields says where in the input a member is wrong, or which argument of a
 // list. The domain names both as REST does.
@@ -44,7 +45,7 @@ func inputPointer(pointer string) string {
 	segments := strings.Split(pointer[1:], "/")
 	for i, segment := range segments {
 		segments[i] = camel(segment)
-		if i == 0 && (segment == ownNames[0] || segment == ownNames[1]) {
+		if i == 0 && slices.Contains(ownNames, segment) {
 			break
 		}
 	}

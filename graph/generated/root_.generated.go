@@ -36,6 +36,14 @@ type ComplexityRoot struct {
 		Name func(childComplexity int) int
 	}
 
+	Adjudication struct {
+		At        func(childComplexity int) int
+		Author    func(childComplexity int) int
+		Note      func(childComplexity int) int
+		Operation func(childComplexity int) int
+		PayoutID  func(childComplexity int) int
+	}
+
 	Basis struct {
 		AnnualLossSquareSum   func(childComplexity int) int
 		AnnualLossSum         func(childComplexity int) int
@@ -67,9 +75,34 @@ type ComplexityRoot struct {
 		Policy           func(childComplexity int) int
 	}
 
+	BlockPayoutPayload struct {
+		ClientMutationID func(childComplexity int) int
+		Payout           func(childComplexity int) int
+	}
+
 	CancelPolicyPayload struct {
 		ClientMutationID func(childComplexity int) int
 		Policy           func(childComplexity int) int
+	}
+
+	Claim struct {
+		Adjudications    func(childComplexity int) int
+		Amount           func(childComplexity int) int
+		ClosedAt         func(childComplexity int) int
+		CreatedAt        func(childComplexity int) int
+		Decision         func(childComplexity int) int
+		Description      func(childComplexity int) int
+		ID               func(childComplexity int) int
+		Metadata         func(childComplexity int) int
+		OpenedAt         func(childComplexity int) int
+		Origin           func(childComplexity int) int
+		Partner          func(childComplexity int) int
+		PartnerReference func(childComplexity int) int
+		PolicyID         func(childComplexity int) int
+		RequestedAmount  func(childComplexity int) int
+		Status           func(childComplexity int) int
+		UpdatedAt        func(childComplexity int) int
+		Version          func(childComplexity int) int
 	}
 
 	Cover struct {
@@ -86,6 +119,18 @@ type ComplexityRoot struct {
 	CreateQuotePayload struct {
 		ClientMutationID func(childComplexity int) int
 		Quote            func(childComplexity int) int
+	}
+
+	DecideClaimPayload struct {
+		Claim            func(childComplexity int) int
+		ClientMutationID func(childComplexity int) int
+	}
+
+	Decision struct {
+		DecidedAt    func(childComplexity int) int
+		NextReviewAt func(childComplexity int) int
+		Outcome      func(childComplexity int) int
+		ReasonCodes  func(childComplexity int) int
 	}
 
 	DisablePartnerPayload struct {
@@ -116,12 +161,17 @@ type ComplexityRoot struct {
 
 	Mutation struct {
 		BindPolicy         func(childComplexity int, input node.BindPolicyInput) int
+		BlockPayout        func(childComplexity int, input node.BlockPayoutInput) int
 		CancelPolicy       func(childComplexity int, input node.CancelPolicyInput) int
 		CreateQuote        func(childComplexity int, input node.CreateQuoteInput) int
+		DecideClaim        func(childComplexity int, input node.DecideClaimInput) int
 		DisablePartner     func(childComplexity int, input node.PartnerStatusInput) int
 		EnablePartner      func(childComplexity int, input node.PartnerStatusInput) int
+		PublishProduct     func(childComplexity int, input node.PublishProductInput) int
 		RecordObservations func(childComplexity int, input node.RecordObservationsInput) int
 		RegisterPartner    func(childComplexity int, input node.RegisterPartnerInput) int
+		UnblockPayout      func(childComplexity int, input node.UnblockPayoutInput) int
+		WithdrawClaim      func(childComplexity int, input node.WithdrawClaimInput) int
 	}
 
 	ObservationResult struct {
@@ -160,6 +210,22 @@ type ComplexityRoot struct {
 		Payout        func(childComplexity int) int
 		Source        func(childComplexity int) int
 		SourceEventID func(childComplexity int) int
+	}
+
+	Payout struct {
+		Amount        func(childComplexity int) int
+		Attempts      func(childComplexity int) int
+		BlockedReason func(childComplexity int) int
+		ClaimID       func(childComplexity int) int
+		CreatedAt     func(childComplexity int) int
+		ID            func(childComplexity int) int
+		NextAttemptAt func(childComplexity int) int
+		Partner       func(childComplexity int) int
+		PolicyID      func(childComplexity int) int
+		ReleasedAt    func(childComplexity int) int
+		Status        func(childComplexity int) int
+		UpdatedAt     func(childComplexity int) int
+		Version       func(childComplexity int) int
 	}
 
 	PayoutShape struct {
@@ -223,11 +289,19 @@ type ComplexityRoot struct {
 		Kind   func(childComplexity int) int
 	}
 
+	PublishProductPayload struct {
+		ClientMutationID func(childComplexity int) int
+		ProductKey       func(childComplexity int) int
+		ProductVersion   func(childComplexity int) int
+	}
+
 	Query struct {
+		Claim    func(childComplexity int, id string) int
 		Node     func(childComplexity int, id string) int
 		Nodes    func(childComplexity int, ids []string) int
 		Partner  func(childComplexity int, slug string) int
 		Partners func(childComplexity int, first *int, after *string) int
+		Payout   func(childComplexity int, id string) int
 		Policy   func(childComplexity int, id string) int
 		Quote    func(childComplexity int, id string) int
 		Viewer   func(childComplexity int) int
@@ -294,12 +368,22 @@ type ComplexityRoot struct {
 		Wind            func(childComplexity int) int
 	}
 
+	UnblockPayoutPayload struct {
+		ClientMutationID func(childComplexity int) int
+		Payout           func(childComplexity int) int
+	}
+
 	Viewer struct {
 		Client  func(childComplexity int) int
 		Kind    func(childComplexity int) int
 		Name    func(childComplexity int) int
 		Partner func(childComplexity int) int
 		Scopes  func(childComplexity int) int
+	}
+
+	WithdrawClaimPayload struct {
+		Claim            func(childComplexity int) int
+		ClientMutationID func(childComplexity int) int
 	}
 }
 
@@ -329,6 +413,37 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Actor.Name(childComplexity), true
+
+	case "Adjudication.at":
+		if e.ComplexityRoot.Adjudication.At == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Adjudication.At(childComplexity), true
+	case "Adjudication.author":
+		if e.ComplexityRoot.Adjudication.Author == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Adjudication.Author(childComplexity), true
+	case "Adjudication.note":
+		if e.ComplexityRoot.Adjudication.Note == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Adjudication.Note(childComplexity), true
+	case "Adjudication.operation":
+		if e.ComplexityRoot.Adjudication.Operation == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Adjudication.Operation(childComplexity), true
+	case "Adjudication.payoutId":
+		if e.ComplexityRoot.Adjudication.PayoutID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Adjudication.PayoutID(childComplexity), true
 
 	case "Basis.annualLossSquareSum":
 		if e.ComplexityRoot.Basis.AnnualLossSquareSum == nil {
@@ -482,6 +597,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.BindPolicyPayload.Policy(childComplexity), true
 
+	case "BlockPayoutPayload.clientMutationId":
+		if e.ComplexityRoot.BlockPayoutPayload.ClientMutationID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BlockPayoutPayload.ClientMutationID(childComplexity), true
+	case "BlockPayoutPayload.payout":
+		if e.ComplexityRoot.BlockPayoutPayload.Payout == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BlockPayoutPayload.Payout(childComplexity), true
+
 	case "CancelPolicyPayload.clientMutationId":
 		if e.ComplexityRoot.CancelPolicyPayload.ClientMutationID == nil {
 			break
@@ -494,6 +622,109 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.CancelPolicyPayload.Policy(childComplexity), true
+
+	case "Claim.adjudications":
+		if e.ComplexityRoot.Claim.Adjudications == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Claim.Adjudications(childComplexity), true
+	case "Claim.amount":
+		if e.ComplexityRoot.Claim.Amount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Claim.Amount(childComplexity), true
+	case "Claim.closedAt":
+		if e.ComplexityRoot.Claim.ClosedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Claim.ClosedAt(childComplexity), true
+	case "Claim.createdAt":
+		if e.ComplexityRoot.Claim.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Claim.CreatedAt(childComplexity), true
+	case "Claim.decision":
+		if e.ComplexityRoot.Claim.Decision == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Claim.Decision(childComplexity), true
+	case "Claim.description":
+		if e.ComplexityRoot.Claim.Description == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Claim.Description(childComplexity), true
+	case "Claim.id":
+		if e.ComplexityRoot.Claim.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Claim.ID(childComplexity), true
+	case "Claim.metadata":
+		if e.ComplexityRoot.Claim.Metadata == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Claim.Metadata(childComplexity), true
+	case "Claim.openedAt":
+		if e.ComplexityRoot.Claim.OpenedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Claim.OpenedAt(childComplexity), true
+	case "Claim.origin":
+		if e.ComplexityRoot.Claim.Origin == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Claim.Origin(childComplexity), true
+	case "Claim.partner":
+		if e.ComplexityRoot.Claim.Partner == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Claim.Partner(childComplexity), true
+	case "Claim.partnerReference":
+		if e.ComplexityRoot.Claim.PartnerReference == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Claim.PartnerReference(childComplexity), true
+	case "Claim.policyId":
+		if e.ComplexityRoot.Claim.PolicyID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Claim.PolicyID(childComplexity), true
+	case "Claim.requestedAmount":
+		if e.ComplexityRoot.Claim.RequestedAmount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Claim.RequestedAmount(childComplexity), true
+	case "Claim.status":
+		if e.ComplexityRoot.Claim.Status == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Claim.Status(childComplexity), true
+	case "Claim.updatedAt":
+		if e.ComplexityRoot.Claim.UpdatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Claim.UpdatedAt(childComplexity), true
+	case "Claim.version":
+		if e.ComplexityRoot.Claim.Version == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Claim.Version(childComplexity), true
 
 	case "Cover.limit":
 		if e.ComplexityRoot.Cover.Limit == nil {
@@ -556,6 +787,44 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.CreateQuotePayload.Quote(childComplexity), true
+
+	case "DecideClaimPayload.claim":
+		if e.ComplexityRoot.DecideClaimPayload.Claim == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DecideClaimPayload.Claim(childComplexity), true
+	case "DecideClaimPayload.clientMutationId":
+		if e.ComplexityRoot.DecideClaimPayload.ClientMutationID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DecideClaimPayload.ClientMutationID(childComplexity), true
+
+	case "Decision.decidedAt":
+		if e.ComplexityRoot.Decision.DecidedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Decision.DecidedAt(childComplexity), true
+	case "Decision.nextReviewAt":
+		if e.ComplexityRoot.Decision.NextReviewAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Decision.NextReviewAt(childComplexity), true
+	case "Decision.outcome":
+		if e.ComplexityRoot.Decision.Outcome == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Decision.Outcome(childComplexity), true
+	case "Decision.reasonCodes":
+		if e.ComplexityRoot.Decision.ReasonCodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Decision.ReasonCodes(childComplexity), true
 
 	case "DisablePartnerPayload.clientMutationId":
 		if e.ComplexityRoot.DisablePartnerPayload.ClientMutationID == nil {
@@ -639,6 +908,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.BindPolicy(childComplexity, args["input"].(node.BindPolicyInput)), true
+	case "Mutation.blockPayout":
+		if e.ComplexityRoot.Mutation.BlockPayout == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_blockPayout_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.BlockPayout(childComplexity, args["input"].(node.BlockPayoutInput)), true
 	case "Mutation.cancelPolicy":
 		if e.ComplexityRoot.Mutation.CancelPolicy == nil {
 			break
@@ -661,6 +941,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.CreateQuote(childComplexity, args["input"].(node.CreateQuoteInput)), true
+	case "Mutation.decideClaim":
+		if e.ComplexityRoot.Mutation.DecideClaim == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_decideClaim_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.DecideClaim(childComplexity, args["input"].(node.DecideClaimInput)), true
 	case "Mutation.disablePartner":
 		if e.ComplexityRoot.Mutation.DisablePartner == nil {
 			break
@@ -683,6 +974,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.EnablePartner(childComplexity, args["input"].(node.PartnerStatusInput)), true
+	case "Mutation.publishProduct":
+		if e.ComplexityRoot.Mutation.PublishProduct == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_publishProduct_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.PublishProduct(childComplexity, args["input"].(node.PublishProductInput)), true
 	case "Mutation.recordObservations":
 		if e.ComplexityRoot.Mutation.RecordObservations == nil {
 			break
@@ -705,6 +1007,28 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.RegisterPartner(childComplexity, args["input"].(node.RegisterPartnerInput)), true
+	case "Mutation.unblockPayout":
+		if e.ComplexityRoot.Mutation.UnblockPayout == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_unblockPayout_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.UnblockPayout(childComplexity, args["input"].(node.UnblockPayoutInput)), true
+	case "Mutation.withdrawClaim":
+		if e.ComplexityRoot.Mutation.WithdrawClaim == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_withdrawClaim_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.WithdrawClaim(childComplexity, args["input"].(node.WithdrawClaimInput)), true
 
 	case "ObservationResult.errors":
 		if e.ComplexityRoot.ObservationResult.Errors == nil {
@@ -848,6 +1172,85 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.PastEvent.SourceEventID(childComplexity), true
+
+	case "Payout.amount":
+		if e.ComplexityRoot.Payout.Amount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Payout.Amount(childComplexity), true
+	case "Payout.attempts":
+		if e.ComplexityRoot.Payout.Attempts == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Payout.Attempts(childComplexity), true
+	case "Payout.blockedReason":
+		if e.ComplexityRoot.Payout.BlockedReason == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Payout.BlockedReason(childComplexity), true
+	case "Payout.claimId":
+		if e.ComplexityRoot.Payout.ClaimID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Payout.ClaimID(childComplexity), true
+	case "Payout.createdAt":
+		if e.ComplexityRoot.Payout.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Payout.CreatedAt(childComplexity), true
+	case "Payout.id":
+		if e.ComplexityRoot.Payout.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Payout.ID(childComplexity), true
+	case "Payout.nextAttemptAt":
+		if e.ComplexityRoot.Payout.NextAttemptAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Payout.NextAttemptAt(childComplexity), true
+	case "Payout.partner":
+		if e.ComplexityRoot.Payout.Partner == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Payout.Partner(childComplexity), true
+	case "Payout.policyId":
+		if e.ComplexityRoot.Payout.PolicyID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Payout.PolicyID(childComplexity), true
+	case "Payout.releasedAt":
+		if e.ComplexityRoot.Payout.ReleasedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Payout.ReleasedAt(childComplexity), true
+	case "Payout.status":
+		if e.ComplexityRoot.Payout.Status == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Payout.Status(childComplexity), true
+	case "Payout.updatedAt":
+		if e.ComplexityRoot.Payout.UpdatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Payout.UpdatedAt(childComplexity), true
+	case "Payout.version":
+		if e.ComplexityRoot.Payout.Version == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Payout.Version(childComplexity), true
 
 	case "PayoutShape.attach":
 		if e.ComplexityRoot.PayoutShape.Attach == nil {
@@ -1113,6 +1516,37 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.PriceLine.Kind(childComplexity), true
 
+	case "PublishProductPayload.clientMutationId":
+		if e.ComplexityRoot.PublishProductPayload.ClientMutationID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PublishProductPayload.ClientMutationID(childComplexity), true
+	case "PublishProductPayload.productKey":
+		if e.ComplexityRoot.PublishProductPayload.ProductKey == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PublishProductPayload.ProductKey(childComplexity), true
+	case "PublishProductPayload.productVersion":
+		if e.ComplexityRoot.PublishProductPayload.ProductVersion == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PublishProductPayload.ProductVersion(childComplexity), true
+
+	case "Query.claim":
+		if e.ComplexityRoot.Query.Claim == nil {
+			break
+		}
+
+		args, err := ec.field_Query_claim_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Claim(childComplexity, args["id"].(string)), true
+
 	case "Query.node":
 		if e.ComplexityRoot.Query.Node == nil {
 			break
@@ -1157,6 +1591,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Partners(childComplexity, args["first"].(*int), args["after"].(*string)), true
+	case "Query.payout":
+		if e.ComplexityRoot.Query.Payout == nil {
+			break
+		}
+
+		args, err := ec.field_Query_payout_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Payout(childComplexity, args["id"].(string)), true
 	case "Query.policy":
 		if e.ComplexityRoot.Query.Policy == nil {
 			break
@@ -1433,6 +1878,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.Trigger.Wind(childComplexity), true
 
+	case "UnblockPayoutPayload.clientMutationId":
+		if e.ComplexityRoot.UnblockPayoutPayload.ClientMutationID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UnblockPayoutPayload.ClientMutationID(childComplexity), true
+	case "UnblockPayoutPayload.payout":
+		if e.ComplexityRoot.UnblockPayoutPayload.Payout == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UnblockPayoutPayload.Payout(childComplexity), true
+
 	case "Viewer.client":
 		if e.ComplexityRoot.Viewer.Client == nil {
 			break
@@ -1464,6 +1922,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.Viewer.Scopes(childComplexity), true
 
+	case "WithdrawClaimPayload.claim":
+		if e.ComplexityRoot.WithdrawClaimPayload.Claim == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WithdrawClaimPayload.Claim(childComplexity), true
+	case "WithdrawClaimPayload.clientMutationId":
+		if e.ComplexityRoot.WithdrawClaimPayload.ClientMutationID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WithdrawClaimPayload.ClientMutationID(childComplexity), true
+
 	}
 	return 0, false
 }
@@ -1473,8 +1944,10 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 	ec := newExecutionContext(opCtx, e, make(chan graphql.DeferredResult))
 	inputUnmarshalMap := graphql.BuildUnmarshalerMap(
 		ec.unmarshalInputBindPolicyInput,
+		ec.unmarshalInputBlockPayoutInput,
 		ec.unmarshalInputCancelPolicyInput,
 		ec.unmarshalInputCreateQuoteInput,
+		ec.unmarshalInputDecideClaimInput,
 		ec.unmarshalInputDisablePartnerInput,
 		ec.unmarshalInputEnablePartnerInput,
 		ec.unmarshalInputMeasuredInput,
@@ -1482,8 +1955,11 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputObservationInput,
 		ec.unmarshalInputPersonInput,
 		ec.unmarshalInputPointInput,
+		ec.unmarshalInputPublishProductInput,
 		ec.unmarshalInputRecordObservationsInput,
 		ec.unmarshalInputRegisterPartnerInput,
+		ec.unmarshalInputUnblockPayoutInput,
+		ec.unmarshalInputWithdrawClaimInput,
 	)
 	first := true
 
@@ -1559,6 +2035,121 @@ func newExecutionContext(
 }
 
 var sources = []*ast.Source{
+	{Name: "../schema/claim.graphqls", Input: `extend type Query {
+  "One claim. Errors: not_found, for an unknown, a malformed and another partner's id alike."
+  claim("Id of the claim, clm_…." id: ID!): Claim
+}
+
+"What is asked for under a policy because of something that happened."
+type Claim implements Node {
+  "Id of the claim, clm_…."
+  id: ID!
+  "The partner it belongs to."
+  partner: String!
+  "When it was made."
+  createdAt: DateTime!
+  "When it last changed."
+  updatedAt: DateTime!
+  "Grows by one with each change of the record itself."
+  version: Long!
+  "The partner's own name of it; unique among the partner's claims."
+  partnerReference: String
+  "What the partner hung on it."
+  metadata: Metadata!
+  "Id of the policy it is made under."
+  policyId: ID!
+  "Where the claim stands."
+  status: ClaimStatus!
+  "What made it."
+  origin: ClaimOrigin!
+  "The partner's words."
+  description: String
+  "What the partner asked for; null when they named no amount."
+  requestedAmount: Money
+  "What is owed; null until approved."
+  amount: Money
+  "What was decided; null until then."
+  decision: Decision
+  "When it was opened."
+  openedAt: DateTime!
+  "When it was paid and reconciled in full; null unless closed."
+  closedAt: DateTime
+}
+
+"Where a claim stands."
+enum ClaimStatus {
+  "It waits for a decision."
+  OPENED
+  "It is owed; its payouts tell the rest of the story."
+  APPROVED
+  "It waits for more: final data, evidence, an operator."
+  DEFERRED
+  "It is not owed."
+  DECLINED
+  "It was taken back."
+  WITHDRAWN
+  "It is paid and reconciled in full."
+  CLOSED
+}
+
+"What made a claim."
+enum ClaimOrigin {
+  "It follows from a measured occurrence."
+  TRIGGER
+  "An operator decides it."
+  APPROVAL
+}
+
+"What was decided of a claim."
+type Decision {
+  "The outcome."
+  outcome: DecisionOutcome!
+  "Why, for machines."
+  reasonCodes: [ReasonCode!]!
+  "When it was decided."
+  decidedAt: DateTime!
+  "When a deferred claim is looked at again."
+  nextReviewAt: DateTime
+}
+
+"What is decided of a claim."
+enum DecisionOutcome {
+  "It is owed."
+  APPROVED
+  "More is needed before a decision."
+  DEFERRED
+  "Nothing is owed."
+  DECLINED
+}
+
+"A public reason of a decision."
+enum ReasonCode {
+  "The trigger is met."
+  THRESHOLD_MET
+  "The trigger is not met."
+  THRESHOLD_NOT_MET
+  "It happened outside the period of cover."
+  OUTSIDE_PERIOD
+  "It happened outside the insured place."
+  OUTSIDE_PLACE
+  "It happened in the waiting period."
+  WAITING_PERIOD
+  "The limit cut the amount down, or nothing is left of it."
+  LIMIT_EXHAUSTED
+  "What may be the same event is claimed already."
+  DUPLICATE_EVENT
+  "The source's values are not final."
+  SOURCE_PROVISIONAL
+  "Evidence is needed."
+  EVIDENCE_NEEDED
+  "Compliance looks into it."
+  COMPLIANCE_HOLD
+  "It is paid though it is not owed."
+  GOODWILL
+  "An operator decided."
+  OPERATOR_DECISION
+}
+`, BuiltIn: false},
 	{Name: "../schema/observation.graphqls", Input: `extend type Mutation {
   """
   Record what a source measured and wake the matching. Each observation is judged alone: a wrong one is rejected with its
@@ -1666,6 +2257,81 @@ type FieldError {
   Errors: not_found, validation_failed, version_mismatch, state_conflict.
   """
   cancelPolicy("What to cancel, and why." input: CancelPolicyInput!): CancelPolicyPayload!
+  """
+  Approve, defer or decline a claim that is opened or deferred. A claim of origin TRIGGER is approved by its determination,
+  one of origin APPROVAL by an amount, neither beyond what is left of the limit; from there on all is as if the trigger had
+  decided. Of several operators at once one decides. Scope operator. Errors: not_found, validation_failed, version_mismatch,
+  state_conflict, limit_exhausted, trigger_not_met.
+  """
+  decideClaim("Which claim, and what is decided." input: DecideClaimInput!): DecideClaimPayload!
+  """
+  Take back a claim that is opened or deferred, as its partner asked for. Its occurrence is not claimed again. Scope operator.
+  Errors: not_found, validation_failed, version_mismatch, state_conflict.
+  """
+  withdrawClaim("Which claim." input: WithdrawClaimInput!): WithdrawClaimPayload!
+  """
+  Hold a payout that is pending or blocked. What is with the rail cannot be held. Scope operator. Errors: not_found,
+  validation_failed, version_mismatch, state_conflict.
+  """
+  blockPayout("Which payout, and why." input: BlockPayoutInput!): BlockPayoutPayload!
+  """
+  Lift a hold. The payout goes on where nothing else blocks it, and otherwise names what does. Scope operator. Errors:
+  not_found, validation_failed, version_mismatch, state_conflict.
+  """
+  unblockPayout("Which payout, and why." input: UnblockPayoutInput!): UnblockPayoutPayload!
+  """
+  Make a product version available to quotes. Publishing the very same document again changes nothing. Scope operator. Errors:
+  validation_failed with the place of every fault in the document, failing worked examples included; state_conflict when the
+  version exists with other content.
+  """
+  publishProduct("The document." input: PublishProductInput!): PublishProductPayload!
+}
+
+extend type Claim {
+  "What operators did to the claim and its payouts, and why, oldest first, at most 100. Scope operator; never a partner's."
+  adjudications: [Adjudication!]
+}
+
+"What an operator did, in private."
+type Adjudication {
+  "When."
+  at: DateTime!
+  "What was done."
+  operation: Operation!
+  "Who did it: the operator's client or person."
+  author: String!
+  "Id of the payout it was done to; null when it was done to the claim."
+  payoutId: ID
+  "Why, in their own words."
+  note: String
+}
+
+"A verb of operators."
+enum Operation {
+  "The claim was approved, deferred or declined."
+  DECIDE_CLAIM
+  "The claim was withdrawn."
+  WITHDRAW_CLAIM
+  "The policy was cancelled."
+  CANCEL_POLICY
+  "The payout was held."
+  BLOCK_PAYOUT
+  "A hold was lifted."
+  UNBLOCK_PAYOUT
+  "The partner was registered."
+  REGISTER_PARTNER
+  "The partner was disabled."
+  DISABLE_PARTNER
+  "The partner was enabled."
+  ENABLE_PARTNER
+}
+
+"A person's reason to hold a payout."
+enum HoldReason {
+  "An operator looks into it."
+  OPERATOR_HOLD
+  "Compliance looks into it."
+  COMPLIANCE_HOLD
 }
 
 "A policy to cancel."
@@ -1684,6 +2350,118 @@ input CancelPolicyInput {
 type CancelPolicyPayload {
   "The policy as it is now."
   policy: Policy!
+  "As it was sent."
+  clientMutationId: String
+}
+
+"A decision of a claim."
+input DecideClaimInput {
+  "Which claim."
+  claimId: ID!
+  "Decide only if it still has this version; otherwise version_mismatch."
+  version: Long
+  "The outcome."
+  outcome: DecisionOutcome!
+  "What is owed, for origin APPROVAL only; without it what was requested, up to what is left of the limit."
+  amount: MoneyInput
+  """
+  Public reasons; without any OPERATOR_DECISION. APPROVED takes THRESHOLD_MET, GOODWILL and OPERATOR_DECISION. DEFERRED takes
+  DUPLICATE_EVENT, EVIDENCE_NEEDED, COMPLIANCE_HOLD and OPERATOR_DECISION, or SOURCE_PROVISIONAL alone, which leaves the decision
+  to the source's final word. DECLINED takes all but THRESHOLD_MET, SOURCE_PROVISIONAL and GOODWILL.
+  """
+  reasonCodes: [ReasonCode!]
+  "When a deferred claim is looked at again, in the next 366 days; needed there and nowhere else."
+  nextReviewAt: DateTime
+  "Why, for operators' eyes, 1 to 2000 characters."
+  note: String
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
+  clientMutationId: String
+}
+
+"What was decided."
+type DecideClaimPayload {
+  "The claim as it is now."
+  claim: Claim!
+  "As it was sent."
+  clientMutationId: String
+}
+
+"A claim to withdraw."
+input WithdrawClaimInput {
+  "Which claim."
+  claimId: ID!
+  "Withdraw only if it still has this version; otherwise version_mismatch."
+  version: Long
+  "Why, for operators' eyes, 1 to 2000 characters."
+  note: String
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
+  clientMutationId: String
+}
+
+"What was withdrawn."
+type WithdrawClaimPayload {
+  "The claim as it is now."
+  claim: Claim!
+  "As it was sent."
+  clientMutationId: String
+}
+
+"A payout to hold."
+input BlockPayoutInput {
+  "Which payout."
+  payoutId: ID!
+  "Hold only if it still has this version; otherwise version_mismatch."
+  version: Long
+  "The public reason."
+  reason: HoldReason!
+  "Why, for operators' eyes, 1 to 2000 characters."
+  note: String!
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
+  clientMutationId: String
+}
+
+"What was held."
+type BlockPayoutPayload {
+  "The payout as it is now."
+  payout: Payout!
+  "As it was sent."
+  clientMutationId: String
+}
+
+"A hold to lift."
+input UnblockPayoutInput {
+  "Which payout."
+  payoutId: ID!
+  "Lift only if it still has this version; otherwise version_mismatch."
+  version: Long
+  "Why, for operators' eyes, 1 to 2000 characters."
+  note: String!
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
+  clientMutationId: String
+}
+
+"What may go on."
+type UnblockPayoutPayload {
+  "The payout as it is now."
+  payout: Payout!
+  "As it was sent."
+  clientMutationId: String
+}
+
+"A product to publish."
+input PublishProductInput {
+  "The YAML document, at most 256 KiB."
+  document: String!
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
+  clientMutationId: String
+}
+
+"What was published."
+type PublishProductPayload {
+  "Key of the product, which quotes name."
+  productKey: String!
+  "Version of the product."
+  productVersion: Int!
   "As it was sent."
   clientMutationId: String
 }
@@ -1799,6 +2577,79 @@ type EnablePartnerPayload {
   partner: Partner!
   "As it was sent."
   clientMutationId: String
+}
+`, BuiltIn: false},
+	{Name: "../schema/payout.graphqls", Input: `extend type Query {
+  "One payout. Errors: not_found, for an unknown, a malformed and another partner's id alike."
+  payout("Id of the payout, pay_…." id: ID!): Payout
+}
+
+"Money on its way to a beneficiary."
+type Payout implements Node {
+  "Id of the payout, pay_…."
+  id: ID!
+  "The partner it belongs to."
+  partner: String!
+  "When it was made."
+  createdAt: DateTime!
+  "When it last changed."
+  updatedAt: DateTime!
+  "Grows by one with each change of the record itself."
+  version: Long!
+  "Id of the claim it pays."
+  claimId: ID!
+  "Id of the policy of that claim."
+  policyId: ID!
+  "Where the money stands."
+  status: PayoutStatus!
+  "How much."
+  amount: Money!
+  "What must go away before it moves; null unless blocked."
+  blockedReason: BlockedReason
+  "How often a rail was called."
+  attempts: Int!
+  "When it is worked next; null when it is blocked or final."
+  nextAttemptAt: DateTime
+  "When the rail accepted it."
+  releasedAt: DateTime
+}
+
+"Where money on its way stands."
+enum PayoutStatus {
+  "It is ready to be sent."
+  PENDING
+  "It is with the rail right now."
+  RELEASING
+  "The rail accepted it."
+  RELEASED
+  "It waits for its blockedReason to go away."
+  BLOCKED
+  "It was sent and the outcome is unknown; only the rail can tell."
+  RECONCILING
+  "The rail's own report confirms it."
+  RECONCILED
+  "It came back."
+  RETURNED
+  "It will never be sent."
+  CANCELLED
+}
+
+"Why a payout does not move."
+enum BlockedReason {
+  "The partner records a payout method."
+  PAYOUT_METHOD_MISSING
+  "The rail checks the payout method."
+  PAYOUT_METHOD_UNVERIFIED
+  "An operator approves the amount."
+  APPROVAL_REQUIRED
+  "The rail refused it; the partner records another payout method."
+  RAIL_REJECTED
+  "The rail reports something else than was asked; an operator resolves it."
+  RAIL_MISMATCH
+  "Compliance holds it; an operator lifts that."
+  COMPLIANCE_HOLD
+  "An operator holds it, and lifts that."
+  OPERATOR_HOLD
 }
 `, BuiltIn: false},
 	{Name: "../schema/policy.graphqls", Input: `extend type Query {
@@ -2414,6 +3265,22 @@ var parsedSchema = gqlparser.MustLoadSchema(sources...)
 // Each function is generated once per unique object type, deduplicating the
 // switch statements that were previously inlined in every fieldContext_* function.
 
+func (ec *executionContext) childFields_Adjudication(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "at":
+		return ec.fieldContext_Adjudication_at(ctx, field)
+	case "operation":
+		return ec.fieldContext_Adjudication_operation(ctx, field)
+	case "author":
+		return ec.fieldContext_Adjudication_author(ctx, field)
+	case "payoutId":
+		return ec.fieldContext_Adjudication_payoutId(ctx, field)
+	case "note":
+		return ec.fieldContext_Adjudication_note(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Adjudication", field.Name)
+}
+
 func (ec *executionContext) childFields_Basis(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "method":
@@ -2476,6 +3343,16 @@ func (ec *executionContext) childFields_BindPolicyPayload(ctx context.Context, f
 	return nil, fmt.Errorf("no field named %q was found under type BindPolicyPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_BlockPayoutPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "payout":
+		return ec.fieldContext_BlockPayoutPayload_payout(ctx, field)
+	case "clientMutationId":
+		return ec.fieldContext_BlockPayoutPayload_clientMutationId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type BlockPayoutPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_CancelPolicyPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "policy":
@@ -2484,6 +3361,46 @@ func (ec *executionContext) childFields_CancelPolicyPayload(ctx context.Context,
 		return ec.fieldContext_CancelPolicyPayload_clientMutationId(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type CancelPolicyPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_Claim(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_Claim_id(ctx, field)
+	case "partner":
+		return ec.fieldContext_Claim_partner(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_Claim_createdAt(ctx, field)
+	case "updatedAt":
+		return ec.fieldContext_Claim_updatedAt(ctx, field)
+	case "version":
+		return ec.fieldContext_Claim_version(ctx, field)
+	case "partnerReference":
+		return ec.fieldContext_Claim_partnerReference(ctx, field)
+	case "metadata":
+		return ec.fieldContext_Claim_metadata(ctx, field)
+	case "policyId":
+		return ec.fieldContext_Claim_policyId(ctx, field)
+	case "status":
+		return ec.fieldContext_Claim_status(ctx, field)
+	case "origin":
+		return ec.fieldContext_Claim_origin(ctx, field)
+	case "description":
+		return ec.fieldContext_Claim_description(ctx, field)
+	case "requestedAmount":
+		return ec.fieldContext_Claim_requestedAmount(ctx, field)
+	case "amount":
+		return ec.fieldContext_Claim_amount(ctx, field)
+	case "decision":
+		return ec.fieldContext_Claim_decision(ctx, field)
+	case "openedAt":
+		return ec.fieldContext_Claim_openedAt(ctx, field)
+	case "closedAt":
+		return ec.fieldContext_Claim_closedAt(ctx, field)
+	case "adjudications":
+		return ec.fieldContext_Claim_adjudications(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Claim", field.Name)
 }
 
 func (ec *executionContext) childFields_Cover(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -2516,6 +3433,30 @@ func (ec *executionContext) childFields_CreateQuotePayload(ctx context.Context, 
 		return ec.fieldContext_CreateQuotePayload_clientMutationId(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type CreateQuotePayload", field.Name)
+}
+
+func (ec *executionContext) childFields_DecideClaimPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "claim":
+		return ec.fieldContext_DecideClaimPayload_claim(ctx, field)
+	case "clientMutationId":
+		return ec.fieldContext_DecideClaimPayload_clientMutationId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DecideClaimPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_Decision(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "outcome":
+		return ec.fieldContext_Decision_outcome(ctx, field)
+	case "reasonCodes":
+		return ec.fieldContext_Decision_reasonCodes(ctx, field)
+	case "decidedAt":
+		return ec.fieldContext_Decision_decidedAt(ctx, field)
+	case "nextReviewAt":
+		return ec.fieldContext_Decision_nextReviewAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Decision", field.Name)
 }
 
 func (ec *executionContext) childFields_DisablePartnerPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -2646,6 +3587,38 @@ func (ec *executionContext) childFields_PastEvent(ctx context.Context, field gra
 	return nil, fmt.Errorf("no field named %q was found under type PastEvent", field.Name)
 }
 
+func (ec *executionContext) childFields_Payout(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_Payout_id(ctx, field)
+	case "partner":
+		return ec.fieldContext_Payout_partner(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_Payout_createdAt(ctx, field)
+	case "updatedAt":
+		return ec.fieldContext_Payout_updatedAt(ctx, field)
+	case "version":
+		return ec.fieldContext_Payout_version(ctx, field)
+	case "claimId":
+		return ec.fieldContext_Payout_claimId(ctx, field)
+	case "policyId":
+		return ec.fieldContext_Payout_policyId(ctx, field)
+	case "status":
+		return ec.fieldContext_Payout_status(ctx, field)
+	case "amount":
+		return ec.fieldContext_Payout_amount(ctx, field)
+	case "blockedReason":
+		return ec.fieldContext_Payout_blockedReason(ctx, field)
+	case "attempts":
+		return ec.fieldContext_Payout_attempts(ctx, field)
+	case "nextAttemptAt":
+		return ec.fieldContext_Payout_nextAttemptAt(ctx, field)
+	case "releasedAt":
+		return ec.fieldContext_Payout_releasedAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Payout", field.Name)
+}
+
 func (ec *executionContext) childFields_PayoutShape(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "shape":
@@ -2766,6 +3739,18 @@ func (ec *executionContext) childFields_PriceLine(ctx context.Context, field gra
 		return ec.fieldContext_PriceLine_amount(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type PriceLine", field.Name)
+}
+
+func (ec *executionContext) childFields_PublishProductPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "productKey":
+		return ec.fieldContext_PublishProductPayload_productKey(ctx, field)
+	case "productVersion":
+		return ec.fieldContext_PublishProductPayload_productVersion(ctx, field)
+	case "clientMutationId":
+		return ec.fieldContext_PublishProductPayload_clientMutationId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PublishProductPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_Quote(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -2890,6 +3875,16 @@ func (ec *executionContext) childFields_Trigger(ctx context.Context, field graph
 	return nil, fmt.Errorf("no field named %q was found under type Trigger", field.Name)
 }
 
+func (ec *executionContext) childFields_UnblockPayoutPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "payout":
+		return ec.fieldContext_UnblockPayoutPayload_payout(ctx, field)
+	case "clientMutationId":
+		return ec.fieldContext_UnblockPayoutPayload_clientMutationId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type UnblockPayoutPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_Viewer(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "kind":
@@ -2904,6 +3899,16 @@ func (ec *executionContext) childFields_Viewer(ctx context.Context, field graphq
 		return ec.fieldContext_Viewer_scopes(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Viewer", field.Name)
+}
+
+func (ec *executionContext) childFields_WithdrawClaimPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "claim":
+		return ec.fieldContext_WithdrawClaimPayload_claim(ctx, field)
+	case "clientMutationId":
+		return ec.fieldContext_WithdrawClaimPayload_clientMutationId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type WithdrawClaimPayload", field.Name)
 }
 
 func (ec *executionContext) childFields___Directive(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

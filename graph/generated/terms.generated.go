@@ -1793,6 +1793,21 @@ func (ec *executionContext) marshalNTrigger2parapetᚋgraphᚋnodeᚐTrigger(ctx
 	return ec._Trigger(ctx, sel, &v)
 }
 
+func (ec *executionContext) marshalOMoney2ᚖparapetᚋmodelᚋmoneyᚐMoney(ctx context.Context, sel ast.SelectionSet, v *money.Money) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._Money(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalOMoneyInput2ᚖparapetᚋmodelᚋmoneyᚐMoney(ctx context.Context, v any) (*money.Money, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := ec.unmarshalInputMoneyInput(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) marshalOPerson2ᚖparapetᚋmodelᚋwireᚐPerson(ctx context.Context, sel ast.SelectionSet, v *wire.Person) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null

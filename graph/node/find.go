@@ -27,6 +27,10 @@ func (r *Reader) Node(ctx context.Context, id string) (Node, error) {
 		found, err = r.Quote(ctx, id)
 	case "pol":
 		found, err = r.Policy(ctx, id)
+	case "clm":
+		found, err = r.Claim(ctx, id)
+	case "pay":
+		found, err = r.Payout(ctx, id)
 	default:
 		return nil, nil
 	}

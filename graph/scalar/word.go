@@ -5,6 +5,7 @@ import (
 
 	"github.com/99designs/gqlgen/graphql"
 
+	"parapet/model"
 	"parapet/model/hazard"
 	"parapet/model/pricing"
 	"parapet/model/trigger"
@@ -84,3 +85,9 @@ func MarshalShape(w trigger.Shape) graphql.Marshaler { return capitals(w) }
 
 // UnmarshalShape is UnmarshalWord.
 func UnmarshalShape(v any) (trigger.Shape, error) { return small[trigger.Shape](v) }
+
+// MarshalOperation is MarshalWord.
+func MarshalOperation(w model.Operation) graphql.Marshaler { return capitals(w) }
+
+// UnmarshalOperation is UnmarshalWord.
+func UnmarshalOperation(v any) (model.Operation, error) { return small[model.Operation](v) }

@@ -1,0 +1,63 @@
+package node
+
+import (
+	"context"
+	"time"
+
+	"parapet/model"
+	"parapet/model/wire"
+)
+
+// DecideClaimInput is an operator's decision of a claim.
+type DecideClaimInput struct {
+	ClaimID          string
+	Version          *int64
+	Outcome          string
+	Amount           *wire.Money
+	ReasonCodes      []string
+	NextReviewAt     *time.Time
+	Note             *string
+	ClientMutationID *string
+}
+
+// ClaimPayload is a claim as it is now.
+type ClaimPayload struct {
+	Claim            *Claim
+	ClientMutationID *string
+}
+
+// DecideClaim approves, defers or declines a claim.
+func (r *Reader) DecideClaim(ctx context.Context, in DecideClaimInput) (*ClaimPayload, error) {
+	request := model.DecisionRequest{
+		ClaimID: in.ClaimID, Outcome: model.ClaimStatus(in.Outcome), Amount: in.Amount, NextReviewAt: in.NextReviewAt, Note: in.Note,
+	}
+	for _, code := range in.ReasonCodes {
+		request.ReasonCodes = append(request.ReasonCodes, model.ReasonCode(code))
+	}
+	record, err := operate(ctx, r, in.ClientMutationID, in.ClaimID, in.Version, request, r.Service.DecideClaim)
+	claim, err := one(r.claims)(record, err)
+	return &ClaimPayload{claim, in.ClientMutationID}, err
+}
+
+// WithdrawClaimInput is a claim to withdraw.
+type WithdrawClaimInput struct {
+	model.WithdrawalRequest
+	Version          *int64
+	ClientMutationID *string
+}
+
+// WithdrawClaim takes a claim back.
+func (r *Reader) WithdrawClaim(ctx context.Context, in WithdrawClaimInput) (*ClaimPayload, error) {
+	record, err := operate(ctx, r, in.ClientMutationID, in.ClaimID, in.Version, in.WithdrawalRequest, r.Service.WithdrawClaim)
+	claim, err := one(r.claims)(record, err)
+	return &ClaimPayload{claim, in.ClientMutationID}, err
+}
+
+// Adjudications are what operators did to the claim.
+func (c *Claim) Adjudications(ctx context.Context) ([]model.Adjudication, error) {
+	list, err := c.kin.read.Service.ListAdjudications(ctx, c.kin.read.Actor, c.ID, model.PageRequest{Limit: model.MaxPageSize})
+	if err != nil {
+		return nil, err
+	}
+	return list.Data, nil
+}

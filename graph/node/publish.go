@@ -1,0 +1,33 @@
+package node
+
+import (
+	"context"
+
+	"parapet/model"
+	"parapet/model/wire"
+)
+
+// PublishProductInput is a product to publish.
+type PublishProductInput struct {
+	Document         string
+	ClientMutationID *string
+}
+
+// PublishProductPayload is what was published.
+type PublishProductPayload struct {
+	ProductKey       string
+	ProductVersion   int64
+	ClientMutationID *string
+}
+
+// PublishProduct makes a product version available.
+func (r *Reader) PublishProduct(ctx context.Context, in PublishProductInput) (*PublishProductPayload, error) {
+	record, err := mutate(ctx, r, in.ClientMutationID, in.Document, func(ctx context.Context, actor model.Actor, document string) (*wire.Product, error) {
+		record, _, err := r.Service.PublishProduct(ctx, actor, []byte(document))
+		return record, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &PublishProductPayload{record.Key, record.Version, in.ClientMutationID}, nil
+}
