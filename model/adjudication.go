@@ -9,8 +9,6 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
-
-	"parapet/model/wire"
 )
 
 // adjudicationRow is what an operator did to a partner's record, and why, in
@@ -71,20 +69,16 @@ func (u *unit) adjudicated(row adjudicationRow) {
 	u.insert(&row)
 }
 
+var adjudications = &branch[adjudicationRow, Adjudication]{
+	shelf: &shelf[adjudicationRow, Adjudication]{plural: "adjudications", scope: always(ScopeOperator), public: (*adjudicationRow).private},
+	name:  "adjudications", trunk: nounClaim, from: "claims", on: "!.claim_id = w.id and !.partner = w.partner",
+	along: oldestFirst, key: func(r *adjudicationRow) string { return r.ID.String() }, owner: func(r *adjudicationRow) uuid.UUID { return *r.ClaimID },
+}
+
 // ListAdjudications is what operators did to a claim and its payouts, oldest
 // first. Operators only. Errors: not_found, cursor_invalid.
-func (s *Service) ListAdjudications(ctx context.Context, actor Actor, claim string, in PageRequest) (*wire.List[Adjudication], error) {
-	on, err := s.claimOf(ctx, actor, ScopeOperator, claim)
-	if err != nil {
-		return nil, err
-	}
-	var rows []adjudicationRow
-	q := s.db.NewSelect().Model(&rows).Where("aj.claim_id = ?", on.ID).Where("aj.partner = ?", on.Partner)
-	p, err := s.fetch(ctx, actor, q, in, "adjudications/"+claim, oldestFirst)
-	if err != nil {
-		return nil, err
-	}
-	return paged(p, rows, func(r *adjudicationRow) string { return r.ID.String() }, (*adjudicationRow).private)
+func (s *Service) ListAdjudications(ctx context.Context, actor Actor, claim string, in PageRequest) (*Page[Adjudication], error) {
+	return adjudications.page(ctx, s, actor, claim, in)
 }
 
 func (r *adjudicationRow) private() Adjudication {

@@ -110,20 +110,31 @@ func (u *unit) attach(ctx context.Context, claim uuid.UUID, key string, in Attac
 	return public, u.answered(statusCreated, public.ID, public)
 }
 
+var (
+	attachments = &shelf[attachmentRow, wire.Attachment]{
+		kind: nounAttachment, plural: "attachments", scope: always(ScopeClaimsRead),
+		public: func(r *attachmentRow) wire.Attachment { return *r.public() },
+	}
+	attachmentsOfClaims = &branch[attachmentRow, wire.Attachment]{
+		shelf: attachments, name: "attachments", trunk: nounClaim, from: "claims", on: "!.claim_id = w.id and !.partner = w.partner",
+		along: newestFirst, key: keyOf[attachmentRow], owner: func(r *attachmentRow) uuid.UUID { return r.ClaimID },
+	}
+)
+
 // GetAttachments are a claim's documents, newest first. Errors: not_found,
 // cursor_invalid.
-func (s *Service) GetAttachments(ctx context.Context, actor Actor, claim string, in PageRequest) (*wire.List[wire.Attachment], error) {
-	on, err := s.claimOf(ctx, actor, ScopeClaimsRead, claim)
-	if err != nil {
-		return nil, err
-	}
-	var rows []attachmentRow
-	q := s.db.NewSelect().Model(&rows).Where("a.claim_id = ?", on.ID).Where("a.partner = ?", on.Partner)
-	p, err := s.fetch(ctx, actor, q, in, "attachments/"+claim, newestFirst)
-	if err != nil {
-		return nil, err
-	}
-	return listed(p, rows, func(r *attachmentRow) wire.Attachment { return *r.public() })
+func (s *Service) GetAttachments(ctx context.Context, actor Actor, claim string, in PageRequest) (*Page[wire.Attachment], error) {
+	return attachmentsOfClaims.page(ctx, s, actor, claim, in)
+}
+
+// AttachmentsOf are the documents of several claims, newest first.
+func (s *Service) AttachmentsOf(ctx context.Context, actor Actor, claims []string, in PageRequest) (map[string]*Page[wire.Attachment], error) {
+	return attachmentsOfClaims.of(ctx, s, actor, claims, in)
+}
+
+// AttachmentsByID are those documents of the ids that there are.
+func (s *Service) AttachmentsByID(ctx context.Context, actor Actor, ids []string) (map[string]*wire.Attachment, error) {
+	return attachments.named(ctx, s, actor, ids)
 }
 
 // OpenAttachment is a document with its bytes; the caller closes them. Errors:

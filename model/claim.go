@@ -70,14 +70,73 @@ func (r *claimRow) money(amount *int64) *wire.Money {
 	return &m
 }
 
+// claimView is a claim with everything that stands inside it.
+type claimView struct {
+	claimRow `bun:",extend"`
+	claimInside
+}
+
+// claimInside is what stands inside a claim, as one statement reads it.
+type claimInside struct {
+	Source        *string             `bun:",scanonly"` // of the occurrence
+	SourceEventID *string             `bun:",scanonly"`
+	Determined    *wire.Determination `bun:"type:json,scanonly"`
+	Paying        []payoutRow         `bun:"type:json,scanonly"`
+}
+
+func (*claimView) view(q *bun.SelectQuery) *bun.SelectQuery { return inside(q) }
+
+// inside joins what stands inside a claim c.
+func inside(q *bun.SelectQuery) *bun.SelectQuery {
+	return q.ColumnExpr("oc.source, oc.source_event_id, d.body as determined").
+		ColumnExpr("(select json_agg(? order by po.id) from payouts as po where po.claim_id = c.id and po.partner = c.partner) as paying", rowJSON(q.DB(), (*payoutRow)(nil))).
+		Join("left join occurrences as oc on oc.id = c.occurrence_id").
+		Join("left join determinations as d on d.id = c.determination_id and d.partner = c.partner")
+}
+
+// parts are what was read, in the form of a claim's record.
+func (in *claimInside) parts(occurrence *uuid.UUID) claimParts {
+	parts := claimParts{determination: in.Determined}
+	if occurrence != nil && in.Source != nil {
+		parts.occurrence = &occurrenceRow{ID: *occurrence, Source: *in.Source, SourceEventID: *in.SourceEventID}
+	}
+	for i := range in.Paying {
+		parts.payouts = append(parts.payouts, *in.Paying[i].public())
+	}
+	return parts
+}
+
+var (
+	claims = &shelf[claimView, wire.Claim]{
+		kind: nounClaim, plural: "claims", scope: always(ScopeClaimsRead), statuses: states(ClaimArrows),
+		product: "exists (select from policies p where p.id = !.policy_id and p.partner = !.partner and p.product = ?)", // its policy's
+		public:  func(r *claimView) wire.Claim { return *r.claimRow.public(r.parts(r.OccurrenceID)) },
+	}
+	claimsOfPolicies = &branch[claimView, wire.Claim]{
+		shelf: claims, name: "claims", trunk: nounPolicy, from: "policies", on: "!.policy_id = w.id and !.partner = w.partner",
+		along: newestFirst, key: keyOf[claimView], owner: func(r *claimView) uuid.UUID { return r.PolicyID },
+	}
+)
+
 // GetClaim is one claim with its payouts. Errors: not_found.
 func (s *Service) GetClaim(ctx context.Context, actor Actor, id string) (*wire.Claim, error) {
-	row, err := s.claimOf(ctx, actor, ScopeClaimsRead, id)
-	if err != nil {
-		return nil, err
-	}
-	claim, err := publicClaim(ctx, s.db, row)
-	return claim, explain(err)
+	return claims.get(ctx, s, actor, id)
+}
+
+// ClaimsByID are those claims of the ids that there are.
+func (s *Service) ClaimsByID(ctx context.Context, actor Actor, ids []string) (map[string]*wire.Claim, error) {
+	return claims.named(ctx, s, actor, ids)
+}
+
+// ListClaims are claims with their payouts, newest first. Errors:
+// parameter_invalid, cursor_invalid.
+func (s *Service) ListClaims(ctx context.Context, actor Actor, f Filter, in PageRequest) (*Page[wire.Claim], error) {
+	return claims.list(ctx, s, actor, f, in)
+}
+
+// ClaimsOf are the claims under each of several policies, newest first.
+func (s *Service) ClaimsOf(ctx context.Context, actor Actor, policies []string, in PageRequest) (map[string]*Page[wire.Claim], error) {
+	return claimsOfPolicies.of(ctx, s, actor, policies, in)
 }
 
 // claimOf reads a claim the actor may see, under the scope of the operation.
@@ -86,65 +145,23 @@ func (s *Service) claimOf(ctx context.Context, actor Actor, scope Scope, id stri
 	return row, s.read(ctx, actor, scope, nounClaim, id, row)
 }
 
-// publicClaim reads what stands inside a claim.
-func publicClaim(ctx context.Context, db bun.IDB, row *claimRow) (*wire.Claim, error) {
-	parts, err := partsOf(ctx, db, []claimRow{*row})
-	if err != nil {
-		return nil, err
-	}
-	return row.public(parts[row.ID]), nil
+// publicClaim is the record of a claim that the unit holds.
+func (u *unit) publicClaim(ctx context.Context, row *claimRow) (*wire.Claim, error) {
+	parts, err := u.partsOf(ctx, row)
+	return row.public(parts), err
 }
 
-// partsOf reads what stands inside claims: one statement a kind of record,
-// however many claims there are.
-func partsOf(ctx context.Context, db bun.IDB, rows []claimRow) (map[uuid.UUID]claimParts, error) {
-	parts := make(map[uuid.UUID]claimParts, len(rows))
-	if len(rows) == 0 {
-		return parts, nil
+// partsOf reads what stands inside a claim as the unit holds it.
+func (u *unit) partsOf(ctx context.Context, row *claimRow) (claimParts, error) {
+	in := new(claimInside)
+	text := u.svc.texts.of(in, "select", func() string {
+		return inside(u.svc.db.NewSelect().
+			TableExpr("(select $1::uuid as id, $2::text as partner, $3::uuid as occurrence_id, $4::uuid as determination_id) as c")).String()
+	})
+	if err := u.svc.preparedRow(ctx, u.pg, in, text, row.ID, row.Partner, row.OccurrenceID, row.DeterminationID); err != nil {
+		return claimParts{}, fmt.Errorf("read what stands inside a claim: %w", err)
 	}
-	var claims, occurred, determined []uuid.UUID
-	for _, row := range rows {
-		claims = append(claims, row.ID)
-		if row.OccurrenceID != nil {
-			occurred, determined = append(occurred, *row.OccurrenceID), append(determined, *row.DeterminationID)
-		}
-	}
-	occurrences, determinations, payouts := []occurrenceRow{}, []determinationRow{}, []payoutRow{}
-	err := db.NewSelect().Model(&payouts).Where("claim_id in (?)", bun.List(claims)).OrderExpr("id").Scan(ctx)
-	if err == nil && len(occurred) > 0 {
-		err = db.NewSelect().Model(&occurrences).Where("id in (?)", bun.List(occurred)).Scan(ctx)
-	}
-	if err == nil && len(determined) > 0 {
-		err = db.NewSelect().Model(&determinations).Column("id", "body").Where("id in (?)", bun.List(determined)).Scan(ctx)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read what stands inside claims: %w", err)
-	}
-	for i := range rows {
-		parts[rows[i].ID] = rows[i].parts(occurrences, determinations, payouts)
-	}
-	return parts, nil
-}
-
-// parts picks a claim's own.
-func (r *claimRow) parts(occurrences []occurrenceRow, determinations []determinationRow, payouts []payoutRow) claimParts {
-	var parts claimParts
-	for i := range occurrences {
-		if r.OccurrenceID != nil && occurrences[i].ID == *r.OccurrenceID {
-			parts.occurrence = &occurrences[i]
-		}
-	}
-	for i := range determinations {
-		if r.DeterminationID != nil && determinations[i].ID == *r.DeterminationID {
-			parts.determination = &determinations[i].Body
-		}
-	}
-	for i := range payouts {
-		if payouts[i].ClaimID == r.ID {
-			parts.payouts = append(parts.payouts, *payouts[i].public())
-		}
-	}
-	return parts
+	return in.parts(row.OccurrenceID), nil
 }
 
 // lockClaim locks the claim and reads it. It comes after the policy's lock and

@@ -73,7 +73,7 @@ func (s *Service) OpenClaim(ctx context.Context, actor Actor, in ClaimRequest) (
 		if err != nil {
 			return err
 		}
-		if claim, err = publicClaim(ctx, u, opened); err != nil {
+		if claim, err = u.publicClaim(ctx, opened); err != nil {
 			return err
 		}
 		return u.answered(map[bool]int{true: statusCreated, false: statusOK}[created], claim.ID, claim)

@@ -70,7 +70,7 @@ func (u *unit) held(ctx context.Context, id string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return publicClaim(ctx, u, row)
+	return u.publicClaim(ctx, row)
 }
 
 func (u *unit) heldPolicy(ctx context.Context, id uuid.UUID) (*wire.Policy, error) {

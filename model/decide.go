@@ -47,7 +47,7 @@ func (s *Service) DecideClaim(ctx context.Context, actor Actor, in DecisionReque
 			return err
 		}
 		u.judged(OperationDecideClaim, row, in.Note)
-		if claim, err = publicClaim(ctx, u, row); err != nil {
+		if claim, err = u.publicClaim(ctx, row); err != nil {
 			return err
 		}
 		return u.answered(statusOK, claim.ID, claim)

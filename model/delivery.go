@@ -15,24 +15,29 @@ const keepHistory = 30 * 24 * time.Hour
 
 // ListDeliveries is what was sent to an endpoint in the last 30 days, newest first;
 // status narrows it. Errors: not_found, parameter_invalid, cursor_invalid.
-func (s *Service) ListDeliveries(ctx context.Context, actor Actor, endpoint, status string, in PageRequest) (*wire.List[wire.Delivery], error) {
+func (s *Service) ListDeliveries(ctx context.Context, actor Actor, endpoint, status string, in PageRequest) (*Page[wire.Delivery], error) {
 	row := new(endpointRow)
 	if err := s.read(ctx, actor, ScopeWebhooksRead, nounEndpoint, endpoint, row); err != nil {
 		return nil, err
 	}
+	f := Filter{Status: status}
+	if err := f.known(deliveryStatuses); err != nil {
+		return nil, err
+	}
 	var rows []deliveryRow
 	q := s.db.NewSelect().Model(&rows).Where("d.endpoint_id = ?", row.ID).Where("d.partner = ?", row.Partner)
-	f := Filter{Status: status}
-	q, err := f.narrow(q, []string{string(DeliveryPending), string(DeliveryDelivered), string(DeliveryParked)})
-	if err != nil {
-		return nil, err
+	if status != "" {
+		q = q.Where("d.status = ?", status)
 	}
 	p, err := s.fetch(ctx, actor, q, in, f.name("deliveries/"+endpoint), newestFirst)
 	if err != nil {
 		return nil, err
 	}
-	return listed(p, rows, func(r *deliveryRow) wire.Delivery { return *r.public() })
+	return paged(p, rows, keyOf[deliveryRow], func(r *deliveryRow) wire.Delivery { return *r.public() })
 }
+
+// deliveryStatuses are the words that narrow deliveries.
+var deliveryStatuses = []string{string(DeliveryPending), string(DeliveryDelivered), string(DeliveryParked)}
 
 // RetryDelivery sends an event once more, now, and by the whole schedule if that
 // fails. Errors: not_found, state_conflict when the endpoint is disabled.

@@ -51,7 +51,7 @@ func (r *numberedEvent) public() wire.Event {
 // ListEvents is the feed of one partner, in the order of its sequence. With Wait it
 // answers as soon as there is an event, or with none when the time is over. Errors:
 // parameter_invalid, cursor_invalid.
-func (s *Service) ListEvents(ctx context.Context, actor Actor, f EventFilter, in PageRequest) (*wire.List[wire.Event], error) {
+func (s *Service) ListEvents(ctx context.Context, actor Actor, f EventFilter, in PageRequest) (*Page[wire.Event], error) {
 	if err := s.authorize(ctx, actor, ScopeEventsRead); err != nil {
 		return nil, err
 	}

@@ -32,7 +32,7 @@ type ExposureRequest struct {
 // that lie in its way, not the book. What a claim of the same event by another
 // source would hold back is not foreseen. Errors: validation_failed,
 // partner_mismatch, cursor_invalid, parameter_invalid.
-func (s *Service) Expose(ctx context.Context, actor Actor, in ExposureRequest, page PageRequest) (*wire.Exposure, *wire.List[wire.Explanation], error) {
+func (s *Service) Expose(ctx context.Context, actor Actor, in ExposureRequest, page PageRequest) (*wire.Exposure, *Page[wire.Explanation], error) {
 	if err := s.authorize(ctx, actor, ScopePoliciesRead); err != nil {
 		return nil, nil, err
 	}

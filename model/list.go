@@ -9,16 +9,16 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
-
-	"parapet/model/wire"
 )
 
 // Filter narrows a list. Empty members do not.
 type Filter struct {
 	Status           string
-	Product          string
-	PolicyID         string // claims only
-	PartnerReference string
+	Product          string     // not of payouts and payout methods
+	PolicyID         string     // of claims, payouts and payout methods
+	ClaimID          string     // of payouts and payout methods
+	Partner          string     // for operators, who see every partner's
+	PartnerReference string     // not of payouts
 	CreatedFrom      *time.Time // included
 	CreatedTo        *time.Time // left out
 }
@@ -29,15 +29,42 @@ type direction struct{ order, beyond string }
 var (
 	newestFirst = direction{"desc", "<"}
 	oldestFirst = direction{"asc", ">"}
+	directions  = map[Order]direction{NewestFirst: newestFirst, OldestFirst: oldestFirst}
 )
 
-// fetch reads one page of q into rows, in order of id. Keyset paging keeps pages
-// stable while new rows come in.
-func (s *Service) fetch(ctx context.Context, actor Actor, q *bun.SelectQuery, in PageRequest, name string, along direction) (page, error) {
+// or is the direction, or the list's own where none was asked for.
+func (d direction) or(own direction) direction {
+	if d.order == "" {
+		return own
+	}
+	return d
+}
+
+// turned is the other direction, for the end of a list.
+func (d direction) turned(turn bool) direction {
+	switch {
+	case !turn:
+		return d
+	case d == newestFirst:
+		return oldestFirst
+	default:
+		return newestFirst
+	}
+}
+
+// fetch reads one page of q into rows, in order of id, for lists that are not hot
+// enough to be on a shelf. Keyset paging keeps pages stable while new rows come in.
+func (s *Service) fetch(ctx context.Context, actor Actor, q *bun.SelectQuery, in PageRequest, name string, own direction) (page, error) {
 	p, err := s.page(actor, in, name)
 	if err != nil {
 		return p, err
 	}
+	all := q.Clone()
+	p.count = func(ctx context.Context) (int, error) {
+		n, err := s.db.NewSelect().TableExpr("(?) as counted", all.ColumnExpr("1").Limit(MaxTotal+1)).Count(ctx)
+		return int(n), err
+	}
+	along := p.along.or(own).turned(p.last)
 	if p.after != "" {
 		after, err := uuid.Parse(p.after)
 		if err != nil {
@@ -51,114 +78,62 @@ func (s *Service) fetch(ctx context.Context, actor Actor, q *bun.SelectQuery, in
 	return p, nil
 }
 
-// listed makes a page of rows that begin with a header.
-func listed[Row any, P interface {
-	*Row
-	head() *header
-}, Record any](p page, rows []Row, public func(*Row) Record,
-) (*wire.List[Record], error) {
-	return paged(p, rows, func(r *Row) string { return P(r).head().ID.String() }, public)
-}
-
 // name binds a cursor to the list and everything that narrows it.
 func (f Filter) name(list string) string {
-	return fmt.Sprintf("%s?%q", list, []any{f.Status, f.Product, f.PolicyID, f.PartnerReference, f.CreatedFrom, f.CreatedTo})
+	all := []any{f.Status, f.Product, f.PolicyID, f.PartnerReference, f.CreatedFrom, f.CreatedTo}
+	if f.Partner != "" || f.ClaimID != "" {
+		all = append(all, f.Partner, f.ClaimID)
+	}
+	return fmt.Sprintf("%s?%q", list, all)
 }
 
-// narrow applies the filter; statuses are the words that the noun knows.
-func (f Filter) narrow(q *bun.SelectQuery, statuses []string) (*bun.SelectQuery, error) {
+// known refuses a status that is none of the words.
+func (f Filter) known(statuses []string) error {
+	if f.Status != "" && !slices.Contains(statuses, f.Status) {
+		return badParameter("status", "Use one of "+strings.Join(statuses, ", ")+".")
+	}
+	return nil
+}
+
+// narrow applies the filter; statuses are the words that the noun knows, and
+// product is the condition of its product.
+func (f Filter) narrow(w *where, statuses []string, product string) error {
+	if err := f.known(statuses); err != nil {
+		return err
+	}
 	if f.Status != "" {
-		if !slices.Contains(statuses, f.Status) {
-			return nil, badParameter("status", "Use one of "+strings.Join(statuses, ", ")+".")
-		}
-		q = q.Where("?TableAlias.status = ?", f.Status)
+		w.and("!.status = ?", f.Status)
 	}
-	if f.Product != "" {
-		q = q.Where("?TableAlias.product = ?", f.Product)
-	}
-	if f.PartnerReference != "" {
-		q = q.Where("?TableAlias.partner_reference = ?", f.PartnerReference)
-	}
-	if f.CreatedFrom != nil {
-		q = q.Where("?TableAlias.created_at >= ?", *f.CreatedFrom)
-	}
-	if f.CreatedTo != nil {
-		q = q.Where("?TableAlias.created_at < ?", *f.CreatedTo)
-	}
-	return q, nil
-}
-
-// list reads one page of a noun for an actor, narrowed.
-func (s *Service) list(ctx context.Context, actor Actor, scope Scope, q *bun.SelectQuery, f Filter, statuses []string, in PageRequest, name string) (page, error) {
-	if err := s.authorize(ctx, actor, scope); err != nil {
-		return page{}, err
-	}
-	q, err := f.narrow(actor.tenancy(q), statuses)
-	if err != nil {
-		return page{}, err
-	}
-	return s.fetch(ctx, actor, q, in, f.name(name), newestFirst)
-}
-
-// ListQuotes are quotes, newest first. Errors: parameter_invalid, cursor_invalid.
-func (s *Service) ListQuotes(ctx context.Context, actor Actor, f Filter, in PageRequest) (*wire.List[wire.Quote], error) {
-	var rows []quoteRow
-	p, err := s.list(ctx, actor, ScopeQuotesRead, s.db.NewSelect().Model(&rows), f, states(QuoteArrows), in, "quotes")
-	if err != nil {
-		return nil, err
-	}
-	return listed(p, rows, func(r *quoteRow) wire.Quote { return *r.public() })
-}
-
-// ListPolicies are policies, newest first. Errors: parameter_invalid,
-// cursor_invalid.
-func (s *Service) ListPolicies(ctx context.Context, actor Actor, f Filter, in PageRequest) (*wire.List[wire.Policy], error) {
-	var rows []policyRow
-	p, err := s.list(ctx, actor, ScopePoliciesRead, s.db.NewSelect().Model(&rows), f, states(PolicyArrows), in, "policies")
-	if err != nil {
-		return nil, err
-	}
-	ids := make([]uuid.UUID, len(rows))
-	for i := range rows {
-		ids[i] = rows[i].ID
-	}
-	now, err := s.now(ctx)
-	if err != nil {
-		return nil, explain(err)
-	}
-	briefs, err := claimBriefs(ctx, s.db, ids)
-	if err != nil {
-		return nil, explain(err)
-	}
-	return listed(p, rows, func(r *policyRow) wire.Policy { return *r.public(now, briefs[r.ID]) })
-}
-
-// ListClaims are claims with their payouts, newest first. Errors:
-// parameter_invalid, cursor_invalid.
-func (s *Service) ListClaims(ctx context.Context, actor Actor, f Filter, in PageRequest) (*wire.List[wire.Claim], error) {
-	var rows []claimRow
-	q := s.db.NewSelect().Model(&rows)
 	if f.PolicyID != "" {
 		id, err := nounPolicy.parse(f.PolicyID)
 		if err != nil {
-			return nil, badParameter("policy_id", "Use a policy's id, pol_ and 26 characters.")
+			return badParameter("policy_id", "Use a policy's id, pol_ and 26 characters.")
 		}
-		q = q.Where("c.policy_id = ?", id)
+		w.and("!.policy_id = ?", id)
 	}
-	if f.Product != "" { // a claim's product is its policy's
-		q = q.Where("exists (select from policies p where p.id = c.policy_id and p.partner = c.partner and p.product = ?)", f.Product)
+	if f.ClaimID != "" {
+		id, err := nounClaim.parse(f.ClaimID)
+		if err != nil {
+			return badParameter("claim_id", "Use a claim's id, clm_ and 26 characters.")
+		}
+		w.and("!.claim_id = ?", id)
 	}
-	bound := f
-	bound.Product = ""
-	p, err := s.list(ctx, actor, ScopeClaimsRead, q, bound, states(ClaimArrows), in, f.name("claims"))
-	if err != nil {
-		return nil, err
+	if f.Product != "" {
+		w.and(product, f.Product)
 	}
-	parts, err := partsOf(ctx, s.db, rows)
-	if err != nil {
-		return nil, explain(err)
+	if f.Partner != "" {
+		w.and("!.partner = ?", f.Partner)
 	}
-	return listed(p, rows, func(r *claimRow) wire.Claim { return *r.public(parts[r.ID]) })
+	if f.PartnerReference != "" {
+		w.and("!.partner_reference = ?", f.PartnerReference)
+	}
+	if f.CreatedFrom != nil {
+		w.and("!.created_at >= ?", *f.CreatedFrom)
+	}
+	if f.CreatedTo != nil {
+		w.and("!.created_at < ?", *f.CreatedTo)
+	}
+	return nil
 }
 
 // states are the words of a life cycle.

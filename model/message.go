@@ -72,20 +72,31 @@ func (u *unit) noted(ctx context.Context, claim *claimRow, row *header, kind nou
 	return u.told(ctx, claim)
 }
 
+var (
+	messages = &shelf[messageRow, wire.Message]{
+		kind: nounMessage, plural: "messages", scope: always(ScopeClaimsRead),
+		public: func(r *messageRow) wire.Message { return *r.public() },
+	}
+	messagesOfClaims = &branch[messageRow, wire.Message]{
+		shelf: messages, name: "messages", trunk: nounClaim, from: "claims", on: "!.claim_id = w.id and !.partner = w.partner",
+		along: oldestFirst, key: keyOf[messageRow], owner: func(r *messageRow) uuid.UUID { return r.ClaimID },
+	}
+)
+
 // GetMessages is the conversation about a claim, oldest first. Errors:
 // not_found, cursor_invalid.
-func (s *Service) GetMessages(ctx context.Context, actor Actor, claim string, in PageRequest) (*wire.List[wire.Message], error) {
-	on, err := s.claimOf(ctx, actor, ScopeClaimsRead, claim)
-	if err != nil {
-		return nil, err
-	}
-	var rows []messageRow
-	q := s.db.NewSelect().Model(&rows).Where("m.claim_id = ?", on.ID).Where("m.partner = ?", on.Partner)
-	p, err := s.fetch(ctx, actor, q, in, "messages/"+claim, oldestFirst)
-	if err != nil {
-		return nil, err
-	}
-	return listed(p, rows, func(r *messageRow) wire.Message { return *r.public() })
+func (s *Service) GetMessages(ctx context.Context, actor Actor, claim string, in PageRequest) (*Page[wire.Message], error) {
+	return messagesOfClaims.page(ctx, s, actor, claim, in)
+}
+
+// MessagesOf are the conversations about several claims, oldest first.
+func (s *Service) MessagesOf(ctx context.Context, actor Actor, claims []string, in PageRequest) (map[string]*Page[wire.Message], error) {
+	return messagesOfClaims.of(ctx, s, actor, claims, in)
+}
+
+// MessagesByID are those messages of the ids that there are.
+func (s *Service) MessagesByID(ctx context.Context, actor Actor, ids []string) (map[string]*wire.Message, error) {
+	return messages.named(ctx, s, actor, ids)
 }
 
 func (r *messageRow) public() *wire.Message {

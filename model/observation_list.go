@@ -33,7 +33,7 @@ func (s *Service) GetObservation(ctx context.Context, actor Actor, id string) (*
 // ListObservations are observations, the newest recorded first. A window of rain
 // has the days up to its last one, as many as the longest term counts. Errors:
 // parameter_invalid, cursor_invalid; not_found for an unknown occurrence.
-func (s *Service) ListObservations(ctx context.Context, actor Actor, f HappenedFilter, in PageRequest) (*wire.List[wire.Observation], error) {
+func (s *Service) ListObservations(ctx context.Context, actor Actor, f HappenedFilter, in PageRequest) (*Page[wire.Observation], error) {
 	if err := s.authorize(ctx, actor, ScopeClaimsRead); err != nil {
 		return nil, err
 	}

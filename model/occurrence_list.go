@@ -46,7 +46,7 @@ func (s *Service) occurrenceOf(ctx context.Context, actor Actor, id string) (*oc
 
 // ListOccurrences are occurrences, the newest recorded first; those that turned
 // out to be another one are left out. Errors: parameter_invalid, cursor_invalid.
-func (s *Service) ListOccurrences(ctx context.Context, actor Actor, f HappenedFilter, in PageRequest) (*wire.List[wire.Occurrence], error) {
+func (s *Service) ListOccurrences(ctx context.Context, actor Actor, f HappenedFilter, in PageRequest) (*Page[wire.Occurrence], error) {
 	if err := s.authorize(ctx, actor, ScopeClaimsRead); err != nil {
 		return nil, err
 	}

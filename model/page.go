@@ -1,8 +1,10 @@
 package model
 
 import (
+	"context"
 	"encoding/base64"
 	"fmt"
+	"slices"
 	"strings"
 
 	"parapet/model/wire"
@@ -14,10 +16,47 @@ const (
 	MaxPageSize     = 100
 )
 
+// MaxTotal is how far the records of a list are counted.
+const MaxTotal = 10_000
+
+// Order is how a list runs.
+type Order string
+
+// The orders. Records sort by their ids, which grow with time.
+const (
+	NewestFirst Order = "newest_first"
+	OldestFirst Order = "oldest_first"
+)
+
 // PageRequest asks for one page of a list.
 type PageRequest struct {
 	Limit  int    // 1 to MaxPageSize; 0 means DefaultPageSize
 	Cursor string // where the page before ended; empty for the first
+	Order  Order  // empty means the list's own
+	Last   bool   // the end of the list instead of its beginning, in its order; goes without Cursor
+}
+
+// Page is some records of a list. What REST shows of it is its List; what costs
+// more is there when it is asked for.
+type Page[T any] struct {
+	wire.List[T]
+	HasEarlier bool // before the first record, as far as the request tells
+
+	page page
+	keys []string // of the records
+}
+
+// Cursor is where record i stands: a page after it begins with the next.
+func (p *Page[T]) Cursor(i int) (string, error) { return p.page.cursor(p.keys[i]) }
+
+// Total is how many records the whole list has, counted up to MaxTotal, and
+// whether there are more. A list that cannot be counted tells of its page.
+func (p *Page[T]) Total(ctx context.Context) (n int, more bool, err error) {
+	if p.page.count == nil {
+		return len(p.Data), p.HasMore || p.HasEarlier, nil
+	}
+	n, err = p.page.count(ctx)
+	return min(n, MaxTotal), n > MaxTotal, explain(err)
 }
 
 // page is a checked request: after is the key of the last row of the page
@@ -27,12 +66,27 @@ type page struct {
 	limit  int
 	after  string
 	filter string
+	along  direction
+	last   bool
+	count  func(context.Context) (int, error) // the whole list, up to one more than MaxTotal
+}
+
+// cursor seals the place after a record.
+func (p page) cursor(key string) (string, error) {
+	sealed, err := p.keys.seal([]byte(strings.Clone(key)), []byte(p.filter))
+	if err != nil {
+		return "", fmt.Errorf("seal cursor: %w", err)
+	}
+	return base64.RawURLEncoding.EncodeToString(sealed), nil
 }
 
 // page opens a cursor. A cursor of another list, another filter or another
 // partner does not open.
 func (s *Service) page(actor Actor, in PageRequest, filter string) (page, error) {
-	p := page{keys: s.keys, limit: in.Limit, filter: actor.owner() + "/" + filter}
+	if in.Order != "" {
+		filter += "," + string(in.Order)
+	}
+	p := page{keys: s.keys, limit: in.Limit, filter: actor.owner() + "/" + filter, along: directions[in.Order], last: in.Last}
 	if p.limit == 0 {
 		p.limit = DefaultPageSize
 	}
@@ -65,19 +119,23 @@ func BadCursor() *Error {
 func (p page) fetch() int64 { return int64(p.limit) + 1 }
 
 // paged makes a page of the rows that were read.
-func paged[Row, Record any](p page, rows []Row, key func(*Row) string, public func(*Row) Record) (*wire.List[Record], error) {
-	list := &wire.List[Record]{Object: "list", Data: make([]Record, 0, len(rows))}
-	if len(rows) > p.limit {
-		rows, list.HasMore = rows[:p.limit], true
-		sealed, err := p.keys.seal([]byte(strings.Clone(key(&rows[p.limit-1]))), []byte(p.filter))
-		if err != nil {
-			return nil, fmt.Errorf("seal cursor: %w", err)
-		}
-		cursor := base64.RawURLEncoding.EncodeToString(sealed)
-		list.NextCursor = &cursor
+func paged[Row, Record any](p page, rows []Row, key func(*Row) string, public func(*Row) Record) (*Page[Record], error) {
+	list := &Page[Record]{List: wire.List[Record]{Object: "list", Data: make([]Record, 0, len(rows))}, page: p, HasEarlier: p.after != ""}
+	more := len(rows) > p.limit
+	if more {
+		rows = rows[:p.limit]
+	}
+	if p.last {
+		list.HasEarlier, more = more, false
+		slices.Reverse(rows)
 	}
 	for i := range rows {
-		list.Data = append(list.Data, public(&rows[i]))
+		list.Data, list.keys = append(list.Data, public(&rows[i])), append(list.keys, key(&rows[i]))
 	}
-	return list, nil
+	if !more {
+		return list, nil
+	}
+	cursor, err := list.Cursor(p.limit - 1)
+	list.HasMore, list.NextCursor = true, &cursor
+	return list, err
 }

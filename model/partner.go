@@ -178,7 +178,7 @@ func (s *Service) GetPartner(ctx context.Context, actor Actor, name string) (*wi
 }
 
 // ListPartners are all partners, by slug. Operators only. Errors: cursor_invalid.
-func (s *Service) ListPartners(ctx context.Context, actor Actor, in PageRequest) (*wire.List[wire.Partner], error) {
+func (s *Service) ListPartners(ctx context.Context, actor Actor, in PageRequest) (*Page[wire.Partner], error) {
 	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
 		return nil, err
 	}

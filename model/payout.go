@@ -52,31 +52,6 @@ func (r *payoutRow) money() money.Money { return money.New(r.Amount, r.Currency)
 // key is what the rail sees: the same for every call until a definite refusal.
 func (r *payoutRow) key() string { return fmt.Sprintf("%s.%d", nounPayout.id(r.ID), r.KeyNumber) }
 
-// GetPayout is one payout. Errors: not_found.
-func (s *Service) GetPayout(ctx context.Context, actor Actor, id string) (*wire.Payout, error) {
-	row := new(payoutRow)
-	if err := s.read(ctx, actor, actor.either(ScopePayoutsRead, ScopeClaimsRead), nounPayout, id, row); err != nil {
-		return nil, err
-	}
-	return row.public(), nil
-}
-
-// ListPayouts are a claim's payouts, newest first. Errors: not_found,
-// cursor_invalid.
-func (s *Service) ListPayouts(ctx context.Context, actor Actor, claim string, in PageRequest) (*wire.List[wire.Payout], error) {
-	on, err := s.claimOf(ctx, actor, actor.either(ScopePayoutsRead, ScopeClaimsRead), claim)
-	if err != nil {
-		return nil, err
-	}
-	var rows []payoutRow
-	q := s.db.NewSelect().Model(&rows).Where("po.claim_id = ?", on.ID).Where("po.partner = ?", on.Partner)
-	p, err := s.fetch(ctx, actor, q, in, "payouts/"+claim, newestFirst)
-	if err != nil {
-		return nil, err
-	}
-	return listed(p, rows, func(r *payoutRow) wire.Payout { return *r.public() })
-}
-
 // startPayout tells that a payout exists and either asks for its release or
 // says what blocks it. The row is written by the caller.
 func (u *unit) startPayout(p *policyRow, claim *claimRow, row *payoutRow, methods []*payoutMethodRow) error {

@@ -222,23 +222,6 @@ func (u *unit) tellMethod(claim *claimRow, row *payoutMethodRow, kind EventType,
 	return u.tell(claim, kind, &event, summary, map[string]any{"payout_method_id": nounPayoutMethod.id(row.ID), "status": row.Status})
 }
 
-// GetPayoutMethods are a claim's methods, its policy's included, newest first.
-// Errors: not_found, cursor_invalid.
-func (s *Service) GetPayoutMethods(ctx context.Context, actor Actor, claim string, in PageRequest) (*wire.List[wire.PayoutMethod], error) {
-	row, err := s.claimOf(ctx, actor, ScopeClaimsRead, claim)
-	if err != nil {
-		return nil, err
-	}
-	var rows []payoutMethodRow
-	q := s.db.NewSelect().Model(&rows).Where("pm.policy_id = ?", row.PolicyID).Where("pm.partner = ?", row.Partner).
-		Where("(pm.claim_id is null or pm.claim_id = ?)", row.ID)
-	p, err := s.fetch(ctx, actor, q, in, "payout_methods/"+claim, newestFirst)
-	if err != nil {
-		return nil, err
-	}
-	return listed(p, rows, func(r *payoutMethodRow) wire.PayoutMethod { return *r.public() })
-}
-
 func (r *payoutMethodRow) public() *wire.PayoutMethod {
 	m := &wire.PayoutMethod{
 		Header: r.header.public(nounPayoutMethod), References: r.own(), ClaimID: nounClaim.optional(r.ClaimID),

@@ -3,15 +3,12 @@ package model
 import (
 	"context"
 	"fmt"
-	"net/mail"
 	"time"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
-	"parapet/model/account"
 	"parapet/model/money"
 	"parapet/model/trigger"
 	"parapet/model/wire"
@@ -170,19 +167,25 @@ func (r *policyRow) settle(place trigger.Place) {
 	r.Station = &place.Station
 }
 
+var policies = &shelf[policyView, wire.Policy]{
+	kind: nounPolicy, plural: "policies", scope: always(ScopePoliciesRead), statuses: states(PolicyArrows), product: "!.product = ?",
+	public: func(r *policyView) wire.Policy { return *r.record() },
+}
+
 // GetPolicy is one policy. Errors: not_found.
 func (s *Service) GetPolicy(ctx context.Context, actor Actor, id string) (*wire.Policy, error) {
-	row := new(policyView)
-	err := s.read(ctx, actor, ScopePoliciesRead, nounPolicy, id, row, businessNow+" as asked_at",
-		fmt.Sprintf(claimsOfPolicy, "id", "claim_ids"), fmt.Sprintf(claimsOfPolicy, "status", "claim_statuses"))
-	if err != nil {
-		return nil, err
-	}
-	var claims []wire.ClaimBrief
-	for i, id := range row.ClaimIDs {
-		claims = append(claims, claimBrief{id, row.ClaimStatuses[i]}.public())
-	}
-	return row.public(row.AskedAt, claims), nil
+	return policies.get(ctx, s, actor, id)
+}
+
+// PoliciesByID are those policies of the ids that there are.
+func (s *Service) PoliciesByID(ctx context.Context, actor Actor, ids []string) (map[string]*wire.Policy, error) {
+	return policies.named(ctx, s, actor, ids)
+}
+
+// ListPolicies are policies, newest first. Errors: parameter_invalid,
+// cursor_invalid.
+func (s *Service) ListPolicies(ctx context.Context, actor Actor, f Filter, in PageRequest) (*Page[wire.Policy], error) {
+	return policies.list(ctx, s, actor, f, in)
 }
 
 // policyView is a policy with what its record shows besides.
@@ -196,6 +199,19 @@ type policyView struct {
 
 // claimsOfPolicy is one column of a policy's claims, oldest first.
 const claimsOfPolicy = "array(select c.%s from claims c where c.policy_id = p.id and c.partner = p.partner order by c.id) as %s"
+
+func (*policyView) view(q *bun.SelectQuery) *bun.SelectQuery {
+	return q.ColumnExpr(businessNow + " as asked_at").
+		ColumnExpr(fmt.Sprintf(claimsOfPolicy, "id", "claim_ids")).ColumnExpr(fmt.Sprintf(claimsOfPolicy, "status", "claim_statuses"))
+}
+
+func (r *policyView) record() *wire.Policy {
+	var claims []wire.ClaimBrief
+	for i, id := range r.ClaimIDs {
+		claims = append(claims, claimBrief{id, r.ClaimStatuses[i]}.public())
+	}
+	return r.public(r.AskedAt, claims)
+}
 
 type claimBrief struct {
 	ID     uuid.UUID
@@ -270,19 +286,4 @@ func (r *quoteRow) holder() *wire.Person {
 		return nil
 	}
 	return named.Policyholder
-}
-
-// person is the one rule of who a policyholder may be, at the quote and at the
-// bind.
-func (c *fieldCheck) person(p *wire.Person, at string) {
-	if p == nil {
-		return
-	}
-	c.that(p.Name != nil, at+"/name", "required", "Name the policyholder.")
-	c.that(p.Name == nil || *p.Name != "" && utf8.RuneCountInString(*p.Name) <= 200, at+"/name", "length", "Use 1 to 200 characters.")
-	if p.Email != nil {
-		address, err := mail.ParseAddress(*p.Email)
-		c.that(err == nil && address.Address == *p.Email && len(*p.Email) <= 254, at+"/email", "format", "Use an address such as owner@example.com.")
-	}
-	c.that(p.Country == nil || account.IsCountry(*p.Country), at+"/country", "value", "Use an ISO 3166-1 alpha-2 code in capitals, such as TW.")
 }

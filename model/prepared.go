@@ -77,6 +77,15 @@ func (s *Service) preparedRows(ctx context.Context, on querier, into any, text s
 	return rows.Err()
 }
 
+// preparedCount reads the one number of a prepared statement.
+func (s *Service) preparedCount(ctx context.Context, text string, args ...any) (n int, err error) {
+	rows, err := prepared(ctx, s.pool, text, args...)
+	if err != nil {
+		return 0, err
+	}
+	return pgx.CollectExactlyOneRow(rows, pgx.RowTo[int])
+}
+
 // scan reads the current row into a struct, by the names of its columns.
 func (s *Service) scan(rows pgx.Rows, row reflect.Value) error {
 	table, columns := s.db.Table(row.Type()), rows.FieldDescriptions()
@@ -187,6 +196,17 @@ func (t *texts) of(row any, use string, write func() string) string {
 	text := write()
 	t.written.Store(name, text)
 	return text
+}
+
+// rowJSON is the JSON of a row as its struct reads it back: its members have the
+// names of Go.
+func rowJSON(db *bun.DB, row any) schema.QueryAppender {
+	table := db.Table(reflect.TypeOf(row).Elem())
+	members := make([]string, len(table.Fields))
+	for i, field := range table.Fields {
+		members[i] = fmt.Sprintf("'%s', %s.%s", field.GoName, table.SQLAlias, field.SQLName)
+	}
+	return bun.SafeQuery("json_build_object(" + strings.Join(members, ", ") + ")")
 }
 
 // byID selects a row by its id ($1), if the actor may see it ($2 is its tenant).

@@ -13,7 +13,7 @@ import (
 
 // ListProducts are the newest versions of all products, by key. Errors:
 // cursor_invalid.
-func (s *Service) ListProducts(ctx context.Context, actor Actor, in PageRequest) (*wire.List[wire.Product], error) {
+func (s *Service) ListProducts(ctx context.Context, actor Actor, in PageRequest) (*Page[wire.Product], error) {
 	if err := s.authorize(ctx, actor, ScopeProductsRead); err != nil {
 		return nil, err
 	}

@@ -161,13 +161,24 @@ func (u *unit) price(p *product.Product, in QuoteRequest) (*quoteRow, error) {
 	return row, nil
 }
 
+var quotes = &shelf[quoteRow, wire.Quote]{
+	kind: nounQuote, plural: "quotes", scope: always(ScopeQuotesRead), statuses: states(QuoteArrows), product: "!.product = ?",
+	public: func(r *quoteRow) wire.Quote { return *r.public() },
+}
+
 // GetQuote is one quote. Errors: not_found.
 func (s *Service) GetQuote(ctx context.Context, actor Actor, id string) (*wire.Quote, error) {
-	row := new(quoteRow)
-	if err := s.read(ctx, actor, ScopeQuotesRead, nounQuote, id, row); err != nil {
-		return nil, err
-	}
-	return row.public(), nil
+	return quotes.get(ctx, s, actor, id)
+}
+
+// QuotesByID are those quotes of the ids that there are.
+func (s *Service) QuotesByID(ctx context.Context, actor Actor, ids []string) (map[string]*wire.Quote, error) {
+	return quotes.named(ctx, s, actor, ids)
+}
+
+// ListQuotes are quotes, newest first. Errors: parameter_invalid, cursor_invalid.
+func (s *Service) ListQuotes(ctx context.Context, actor Actor, f Filter, in PageRequest) (*Page[wire.Quote], error) {
+	return quotes.list(ctx, s, actor, f, in)
 }
 
 func (r *quoteRow) public() *wire.Quote {

@@ -26,9 +26,8 @@ func (r references) own() wire.References {
 	return wire.References{PartnerReference: r.PartnerReference, Metadata: metadata}
 }
 
-// read loads one record by its public id, if the actor may see it. A type of row
-// is always read with the same further columns.
-func (s *Service) read(ctx context.Context, actor Actor, scope Scope, kind noun, id string, row any, further ...string) error {
+// read loads one record by its public id, if the actor may see it.
+func (s *Service) read(ctx context.Context, actor Actor, scope Scope, kind noun, id string, row any) error {
 	if err := s.authorize(ctx, actor, scope); err != nil {
 		return err
 	}
@@ -37,11 +36,10 @@ func (s *Service) read(ctx context.Context, actor Actor, scope Scope, kind noun,
 		return err
 	}
 	text := s.texts.of(row, "read "+actor.seen(), func() string {
-		q := actor.byID(s.db.NewSelect().Model(row).ColumnExpr("?TableColumns"))
-		for _, column := range further {
-			q = q.ColumnExpr(column)
-		}
-		return q.String()
+		w := s.rows(row)
+		w.and("!.id = $1")
+		w.and(strings.ReplaceAll(actor.seen(), "?TableAlias", "!"))
+		return s.selectText(row) + w.String()
 	})
 	if err := s.preparedRow(ctx, s.pool, row, text, key, actor.tenant()); err != nil {
 		if absent(err) {

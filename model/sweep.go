@@ -173,14 +173,14 @@ func (u *unit) reviewClaims(ctx context.Context) (int, error) {
 func (u *unit) postpone(ctx context.Context, row *claimRow) error {
 	u.sinceTold(row)
 	row.NextReviewAt = new(u.now.Add(reviewAfter))
-	parts, err := partsOf(ctx, u, []claimRow{*row})
+	parts, err := u.partsOf(ctx, row)
 	if err != nil {
 		return err
 	}
 	if err := u.save(ctx, row, "next_review_at"); err != nil {
 		return err
 	}
-	event, err := u.record(EventClaimUpdated, &row.header, nounClaim, row.public(parts[row.ID]))
+	event, err := u.record(EventClaimUpdated, &row.header, nounClaim, row.public(parts))
 	if err != nil {
 		return err
 	}

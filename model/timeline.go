@@ -3,6 +3,7 @@ package model
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -56,34 +57,23 @@ func (u *unit) told(ctx context.Context, claim *claimRow) error {
 	return nil
 }
 
+var timelines = &branch[timelineRow, wire.TimelineEntry]{
+	shelf: &shelf[timelineRow, wire.TimelineEntry]{
+		kind: nounTimelineEntry, plural: "timeline entries", scope: always(ScopeClaimsRead), public: (*timelineRow).public,
+	},
+	name: "timeline", trunk: nounClaim, from: "claims", on: "!.claim_id = w.id and !.partner = w.partner", by: "sequence",
+	along: oldestFirst, key: func(r *timelineRow) string { return strconv.FormatInt(r.Sequence, 10) }, owner: func(r *timelineRow) uuid.UUID { return r.ClaimID },
+}
+
 // GetTimeline is a claim's story from its beginning. Errors: not_found,
 // cursor_invalid.
-func (s *Service) GetTimeline(ctx context.Context, actor Actor, claim string, page PageRequest) (*wire.List[wire.TimelineEntry], error) {
-	if err := s.authorize(ctx, actor, ScopeClaimsRead); err != nil {
-		return nil, err
-	}
-	id, err := nounClaim.parse(claim)
-	if err != nil {
-		return nil, err
-	}
-	p, err := s.page(actor, page, "timeline/"+claim)
-	if err != nil {
-		return nil, err
-	}
-	var rows []timelineRow
-	text := s.texts.of(&rows, "page "+actor.seen(), func() string {
-		return s.db.NewSelect().Model(&rows).Where("claim_id = $1").Where(actor.seen()).
-			Where("sequence > coalesce(nullif($3, '')::bigint, 0)").OrderExpr("sequence").String() + " limit $4"
-	})
-	if err := s.preparedRows(ctx, s.pool, &rows, text, id, actor.tenant(), p.after, p.fetch()); err != nil {
-		return nil, explain(fmt.Errorf("read timeline: %w", err))
-	}
-	if len(rows) == 0 { // past the end of a story, or of no claim
-		if _, err := s.claimOf(ctx, actor, ScopeClaimsRead, claim); err != nil {
-			return nil, err
-		}
-	}
-	return paged(p, rows, func(r *timelineRow) string { return fmt.Sprint(r.Sequence) }, (*timelineRow).public)
+func (s *Service) GetTimeline(ctx context.Context, actor Actor, claim string, in PageRequest) (*Page[wire.TimelineEntry], error) {
+	return timelines.page(ctx, s, actor, claim, in)
+}
+
+// TimelinesOf are the stories of several claims.
+func (s *Service) TimelinesOf(ctx context.Context, actor Actor, claims []string, in PageRequest) (map[string]*Page[wire.TimelineEntry], error) {
+	return timelines.of(ctx, s, actor, claims, in)
 }
 
 func (r *timelineRow) public() wire.TimelineEntry {

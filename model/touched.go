@@ -17,7 +17,7 @@ import (
 // the near misses, whose place it touched in their time but whose trigger it
 // missed, unless they are left out. Partners see their own. Errors: not_found,
 // parameter_invalid, cursor_invalid.
-func (s *Service) TouchedBy(ctx context.Context, actor Actor, occurrence string, nearMisses bool, in PageRequest) (*wire.List[wire.Explanation], error) {
+func (s *Service) TouchedBy(ctx context.Context, actor Actor, occurrence string, nearMisses bool, in PageRequest) (*Page[wire.Explanation], error) {
 	if err := s.authorize(ctx, actor, ScopePoliciesRead); err != nil {
 		return nil, err
 	}

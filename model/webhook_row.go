@@ -45,24 +45,20 @@ type progressRow struct {
 	Allowance    int        // new events sent in one batch; halves and doubles with what the endpoint bears
 }
 
+var endpoints = &shelf[endpointRow, wire.WebhookEndpoint]{
+	kind: nounEndpoint, plural: "webhook_endpoints", scope: always(ScopeWebhooksRead), statuses: states(EndpointArrows),
+	public: func(r *endpointRow) wire.WebhookEndpoint { return *r.public() },
+}
+
 // GetWebhookEndpoint is one endpoint, without its secret. Errors: not_found.
 func (s *Service) GetWebhookEndpoint(ctx context.Context, actor Actor, id string) (*wire.WebhookEndpoint, error) {
-	row := new(endpointRow)
-	if err := s.read(ctx, actor, ScopeWebhooksRead, nounEndpoint, id, row); err != nil {
-		return nil, err
-	}
-	return row.public(), nil
+	return endpoints.get(ctx, s, actor, id)
 }
 
 // ListWebhookEndpoints are endpoints, newest first. Errors: parameter_invalid,
 // cursor_invalid.
-func (s *Service) ListWebhookEndpoints(ctx context.Context, actor Actor, f Filter, in PageRequest) (*wire.List[wire.WebhookEndpoint], error) {
-	var rows []endpointRow
-	p, err := s.list(ctx, actor, ScopeWebhooksRead, s.db.NewSelect().Model(&rows), f, states(EndpointArrows), in, "webhook_endpoints")
-	if err != nil {
-		return nil, err
-	}
-	return listed(p, rows, func(r *endpointRow) wire.WebhookEndpoint { return *r.public() })
+func (s *Service) ListWebhookEndpoints(ctx context.Context, actor Actor, f Filter, in PageRequest) (*Page[wire.WebhookEndpoint], error) {
+	return endpoints.list(ctx, s, actor, f, in)
 }
 
 func (r *endpointRow) public() *wire.WebhookEndpoint {

@@ -50,7 +50,7 @@ func (u *unit) withdraw(ctx context.Context, row *claimRow) (*wire.Claim, error)
 	if err != nil {
 		return nil, err
 	}
-	claim, err := publicClaim(ctx, u, row)
+	claim, err := u.publicClaim(ctx, row)
 	if err != nil {
 		return nil, err
 	}

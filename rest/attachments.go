@@ -28,7 +28,7 @@ func (d *door) addAttachment(ctx context.Context, c *call, in attachmentRequest)
 	})
 }
 
-func (d *door) getAttachments(ctx context.Context, c *call, page model.PageRequest) (*wire.List[wire.Attachment], error) {
+func (d *door) getAttachments(ctx context.Context, c *call, page model.PageRequest) (*model.Page[wire.Attachment], error) {
 	return d.Service.GetAttachments(ctx, c.actor, c.path("claim_id"), page)
 }
 

@@ -36,7 +36,7 @@ func (d *door) openClaim(ctx context.Context, c *call, in claimRequest) (*wire.C
 	return d.Service.OpenClaim(ctx, c.actor, in.model())
 }
 
-func (d *door) getClaims(ctx context.Context, c *call, filter model.Filter, page model.PageRequest) (*wire.List[wire.Claim], error) {
+func (d *door) getClaims(ctx context.Context, c *call, filter model.Filter, page model.PageRequest) (*model.Page[wire.Claim], error) {
 	return d.Service.ListClaims(ctx, c.actor, filter, page)
 }
 
@@ -44,7 +44,7 @@ func (d *door) getClaim(ctx context.Context, c *call) (*wire.Claim, error) {
 	return d.Service.GetClaim(ctx, c.actor, c.path("claim_id"))
 }
 
-func (d *door) getTimeline(ctx context.Context, c *call, page model.PageRequest) (*wire.List[wire.TimelineEntry], error) {
+func (d *door) getTimeline(ctx context.Context, c *call, page model.PageRequest) (*model.Page[wire.TimelineEntry], error) {
 	return d.Service.GetTimeline(ctx, c.actor, c.path("claim_id"), page)
 }
 
@@ -56,6 +56,6 @@ func (d *door) addMessage(ctx context.Context, c *call, in messageRequest) (*wir
 	return d.Service.AddMessage(ctx, c.actor, c.path("claim_id"), in.Body)
 }
 
-func (d *door) getMessages(ctx context.Context, c *call, page model.PageRequest) (*wire.List[wire.Message], error) {
+func (d *door) getMessages(ctx context.Context, c *call, page model.PageRequest) (*model.Page[wire.Message], error) {
 	return d.Service.GetMessages(ctx, c.actor, c.path("claim_id"), page)
 }

@@ -34,6 +34,6 @@ func (d *door) recordPayoutMethod(ctx context.Context, c *call, in payoutMethodR
 	return d.Service.RecordPayoutMethod(ctx, c.actor, in.model())
 }
 
-func (d *door) getPayoutMethods(ctx context.Context, c *call, page model.PageRequest) (*wire.List[wire.PayoutMethod], error) {
+func (d *door) getPayoutMethods(ctx context.Context, c *call, page model.PageRequest) (*model.Page[wire.PayoutMethod], error) {
 	return d.Service.GetPayoutMethods(ctx, c.actor, c.path("claim_id"), page)
 }

@@ -27,7 +27,7 @@ func (d *door) bindPolicy(ctx context.Context, c *call, in bindRequest) (*wire.P
 	})
 }
 
-func (d *door) getPolicies(ctx context.Context, c *call, filter model.Filter, page model.PageRequest) (*wire.List[wire.Policy], error) {
+func (d *door) getPolicies(ctx context.Context, c *call, filter model.Filter, page model.PageRequest) (*model.Page[wire.Policy], error) {
 	return d.Service.ListPolicies(ctx, c.actor, filter, page)
 }
 

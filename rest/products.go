@@ -7,7 +7,7 @@ import (
 	"parapet/model/wire"
 )
 
-func (d *door) getProducts(ctx context.Context, c *call, page model.PageRequest) (*wire.List[wire.Product], error) {
+func (d *door) getProducts(ctx context.Context, c *call, page model.PageRequest) (*model.Page[wire.Product], error) {
 	return d.Service.ListProducts(ctx, c.actor, page)
 }
 

@@ -27,7 +27,7 @@ func (d *door) createQuote(ctx context.Context, c *call, in quoteRequest) (*wire
 	})
 }
 
-func (d *door) getQuotes(ctx context.Context, c *call, filter model.Filter, page model.PageRequest) (*wire.List[wire.Quote], error) {
+func (d *door) getQuotes(ctx context.Context, c *call, filter model.Filter, page model.PageRequest) (*model.Page[wire.Quote], error) {
 	return d.Service.ListQuotes(ctx, c.actor, filter, page)
 }
 

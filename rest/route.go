@@ -61,26 +61,24 @@ func reads[Out any](path string, scope model.Scope, get func(context.Context, *c
 }
 
 // lists is a GET of a page of records.
-func lists[Out any](path string, scope model.Scope, get func(context.Context, *call, model.PageRequest) (*wire.List[Out], error)) route {
-	r := reads(path, scope, func(ctx context.Context, c *call) (*wire.List[Out], error) {
-		page := c.query.page()
-		if err := c.query.refusal(); err != nil {
-			return nil, err
-		}
+func lists[Out any](path string, scope model.Scope, get func(context.Context, *call, model.PageRequest) (*model.Page[Out], error)) route {
+	return finds(path, scope, nil, func(ctx context.Context, c *call, _ model.Filter, page model.PageRequest) (*model.Page[Out], error) {
 		return get(ctx, c, page)
 	})
-	r.listed = true
-	return r
 }
 
 // finds is a GET of a page of the records that fit a filter.
-func finds[Out any](path string, scope model.Scope, filters []string, get func(context.Context, *call, model.Filter, model.PageRequest) (*wire.List[Out], error)) route {
+func finds[Out any](path string, scope model.Scope, filters []string, get func(context.Context, *call, model.Filter, model.PageRequest) (*model.Page[Out], error)) route {
 	r := reads(path, scope, func(ctx context.Context, c *call) (*wire.List[Out], error) {
-		filter, page := c.query.filter(), c.query.page()
+		filter, in := c.query.filter(), c.query.page()
 		if err := c.query.refusal(); err != nil {
 			return nil, err
 		}
-		return get(ctx, c, filter, page)
+		page, err := get(ctx, c, filter, in)
+		if err != nil {
+			return nil, err
+		}
+		return &page.List, nil
 	})
 	r.listed, r.filters = true, filters
 	return r

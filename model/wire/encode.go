@@ -24,6 +24,14 @@ var options = json.JoinOptions(
 			return enc.WriteToken(jsontext.String(d.String()))
 		}),
 	)),
+	json.WithUnmarshalers(json.UnmarshalFromFunc(func(dec *jsontext.Decoder, t *time.Time) error {
+		text, err := dec.ReadToken()
+		if err == nil {
+			*t, err = time.Parse(time.RFC3339, text.String())
+			*t = t.UTC() // Postgres writes UTC as +00:00, which would be the zone of the process
+		}
+		return err
+	})),
 )
 
 // Time writes an instant as records show it.

@@ -1,0 +1,42 @@
+package model
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+
+	"parapet/model/wire"
+)
+
+var (
+	payouts = &shelf[payoutRow, wire.Payout]{
+		kind: nounPayout, plural: "payouts", statuses: states(PayoutArrows),
+		scope:  func(actor Actor) Scope { return actor.either(ScopePayoutsRead, ScopeClaimsRead) },
+		public: func(r *payoutRow) wire.Payout { return *r.public() },
+	}
+	payoutsOfClaims = &branch[payoutRow, wire.Payout]{
+		shelf: payouts, name: "payouts", trunk: nounClaim, from: "claims", on: "!.claim_id = w.id and !.partner = w.partner",
+		along: newestFirst, key: keyOf[payoutRow], owner: func(r *payoutRow) uuid.UUID { return r.ClaimID },
+	}
+)
+
+// GetPayout is one payout. Errors: not_found.
+func (s *Service) GetPayout(ctx context.Context, actor Actor, id string) (*wire.Payout, error) {
+	return payouts.get(ctx, s, actor, id)
+}
+
+// PayoutsByID are those payouts of the ids that there are.
+func (s *Service) PayoutsByID(ctx context.Context, actor Actor, ids []string) (map[string]*wire.Payout, error) {
+	return payouts.named(ctx, s, actor, ids)
+}
+
+// ListPayouts are payouts, newest first. Errors: parameter_invalid, cursor_invalid.
+func (s *Service) ListPayouts(ctx context.Context, actor Actor, f Filter, in PageRequest) (*Page[wire.Payout], error) {
+	return payouts.list(ctx, s, actor, f, in)
+}
+
+// GetPayouts are a claim's payouts, newest first. Errors: not_found,
+// cursor_invalid.
+func (s *Service) GetPayouts(ctx context.Context, actor Actor, claim string, in PageRequest) (*Page[wire.Payout], error) {
+	return payoutsOfClaims.page(ctx, s, actor, claim, in)
+}

@@ -1,0 +1,64 @@
+package model
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+
+	"parapet/model/wire"
+)
+
+// payoutMethodView is a method and, where it was read for a claim or a policy, that.
+type payoutMethodView struct {
+	payoutMethodRow `bun:",extend"`
+
+	Serves uuid.UUID `bun:"type:uuid,scanonly"`
+}
+
+var (
+	payoutMethods = &shelf[payoutMethodView, wire.PayoutMethod]{
+		kind: nounPayoutMethod, plural: "payout_methods", scope: always(ScopeClaimsRead), statuses: states(PayoutMethodArrows),
+		public: func(r *payoutMethodView) wire.PayoutMethod { return *r.payoutMethodRow.public() },
+	}
+	methodsOfClaims = &branch[payoutMethodView, wire.PayoutMethod]{
+		shelf: payoutMethods, name: "payout_methods", trunk: nounClaim, from: "claims", also: ", w.id as serves",
+		on:    "!.policy_id = w.policy_id and !.partner = w.partner and (!.claim_id is null or !.claim_id = w.id)",
+		along: newestFirst, key: keyOf[payoutMethodView], owner: func(r *payoutMethodView) uuid.UUID { return r.Serves },
+	}
+	methodsOfPolicies = &branch[payoutMethodView, wire.PayoutMethod]{
+		shelf: payoutMethods, name: "payout_methods", trunk: nounPolicy, from: "policies", also: ", w.id as serves",
+		on:    "!.policy_id = w.id and !.partner = w.partner",
+		along: newestFirst, key: keyOf[payoutMethodView], owner: func(r *payoutMethodView) uuid.UUID { return r.Serves },
+	}
+)
+
+// GetPayoutMethod is one payout method. Errors: not_found.
+func (s *Service) GetPayoutMethod(ctx context.Context, actor Actor, id string) (*wire.PayoutMethod, error) {
+	return payoutMethods.get(ctx, s, actor, id)
+}
+
+// PayoutMethodsByID are those methods of the ids that there are.
+func (s *Service) PayoutMethodsByID(ctx context.Context, actor Actor, ids []string) (map[string]*wire.PayoutMethod, error) {
+	return payoutMethods.named(ctx, s, actor, ids)
+}
+
+// ListPayoutMethods are payout methods, newest first. Errors: parameter_invalid,
+// cursor_invalid.
+func (s *Service) ListPayoutMethods(ctx context.Context, actor Actor, f Filter, in PageRequest) (*Page[wire.PayoutMethod], error) {
+	return payoutMethods.list(ctx, s, actor, f, in)
+}
+
+// GetPayoutMethods are a claim's methods, its policy's included, newest first.
+// Errors: not_found, cursor_invalid.
+func (s *Service) GetPayoutMethods(ctx context.Context, actor Actor, claim string, in PageRequest) (*Page[wire.PayoutMethod], error) {
+	return methodsOfClaims.page(ctx, s, actor, claim, in)
+}
+
+// PayoutMethodsOf are the methods of several claims, their policies' included, or
+// of several policies with those of their claims, newest first.
+func (s *Service) PayoutMethodsOf(ctx context.Context, actor Actor, records []string, in PageRequest) (map[string]*Page[wire.PayoutMethod], error) {
+	if len(nounClaim.parseAll(records)) > 0 {
+		return methodsOfClaims.of(ctx, s, actor, records, in)
+	}
+	return methodsOfPolicies.of(ctx, s, actor, records, in)
+}
