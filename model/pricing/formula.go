@@ -35,12 +35,13 @@ type burn struct {
 // (Swiss Re, "Mathematical methods of pricing", experience rating; Parodi,
 // "Pricing in General Insurance", 2nd ed., chapter on experience rating).
 func analyse(history []Past, limit int64, years int, prior *big.Rat) burn {
-	b := burn{years: new(big.Rat).SetInt64(int64(years)), lossSum: new(big.Rat), lossSquares: new(big.Rat)}
+	sum, squares := new(big.Int), new(big.Int)
 	for _, loss := range annualLosses(history, limit) {
-		l := new(big.Rat).SetInt64(loss)
-		b.lossSum.Add(b.lossSum, l)
-		b.lossSquares.Add(b.lossSquares, mul(l, l))
+		l := big.NewInt(loss)
+		sum.Add(sum, l)
+		squares.Add(squares, l.Mul(l, l))
 	}
+	b := burn{years: new(big.Rat).SetInt64(int64(years)), lossSum: new(big.Rat).SetInt(sum), lossSquares: new(big.Rat).SetInt(squares)}
 	b.severity = meanSeverity(history, prior)
 
 	// Half an event more: Jeffreys' prior for a Poisson rate has the posterior
@@ -80,11 +81,11 @@ func meanSeverity(history []Past, prior *big.Rat) *big.Rat {
 	if len(history) == 0 {
 		return prior
 	}
-	sum := new(big.Rat)
+	sum := new(big.Int)
 	for _, past := range history {
-		sum.Add(sum, new(big.Rat).SetInt64(past.Payout.Amount))
+		sum.Add(sum, big.NewInt(past.Payout.Amount))
 	}
-	return quo(sum, new(big.Rat).SetInt64(int64(len(history))))
+	return new(big.Rat).SetFrac(sum, big.NewInt(int64(len(history))))
 }
 
 // uncertaintyLoad is k·s/√N: k standard errors of the mean of N years. It is
