@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -61,7 +62,30 @@ func Keep(record keeper) (members map[string]jsontext.Value, err error) {
 		return nil, err
 	}
 	record.keep(text)
-	return members, json.Unmarshal(text, &members)
+	return membersOf(text)
+}
+
+// membersOf cuts an object into its members, where they stand.
+func membersOf(text []byte) (map[string]jsontext.Value, error) {
+	members := make(map[string]jsontext.Value, 32)
+	in := jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true))
+	if _, err := in.ReadToken(); err != nil {
+		return nil, err
+	}
+	for in.PeekKind() == '"' {
+		name, err := in.ReadToken()
+		if err != nil {
+			return nil, err
+		}
+		member := name.String() // valid until the next read
+		value, err := in.ReadValue()
+		if err != nil {
+			return nil, err
+		}
+		end := int(in.InputOffset())
+		members[member] = text[end-len(value) : end : end]
+	}
+	return members, nil
 }
 
 // Decode reads what Encode wrote. Members it does not know are ignored, so an
