@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
@@ -38,4 +39,21 @@ func (s *Service) ExplainCandidates(ctx context.Context, event string) (string, 
 	ids := bun.List([]uuid.UUID{id})
 	err = s.db.NewRaw(query, append(args, ids, ids)...).Scan(ctx, &lines)
 	return strings.Join(lines, "\n"), err
+}
+
+// VisitedByRelay is how many pages a pass of the relay looks at to find what waits.
+func (s *Service) VisitedByRelay(ctx context.Context) (pages int64, err error) {
+	var plan string
+	query := strings.ReplaceAll(waitingEvents, "$1", fmt.Sprint(RelayBatch))
+	if err := s.pool.QueryRow(ctx, "explain (analyze, buffers, format json) "+query).Scan(&plan); err != nil {
+		return 0, err
+	}
+	var explained []struct {
+		Plan struct {
+			Hit  int64 `json:"Shared Hit Blocks"`
+			Read int64 `json:"Shared Read Blocks"`
+		}
+	}
+	err = json.Unmarshal([]byte(plan), &explained)
+	return explained[0].Plan.Hit + explained[0].Plan.Read, err
 }

@@ -194,3 +194,35 @@ func TestAReaderWaitsForTheFirstEvent(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, list.Data, "the end of the wait is no error")
 }
+
+// many writes events that wait, in one transaction.
+func many(t *testing.T, b *modeltest.Bundle, n int) {
+	t.Helper()
+	_, err := b.DB.Pool.Exec(t.Context(), `with e as (insert into events (id, partner, type, subject_type, subject_id, subject_version, occurred_at, data)
+			select gen_random_uuid(), 'acme', 'quote.created', 'quote', gen_random_uuid(), 1, now(), '{}' from generate_series(1, $1) returning id)
+		insert into event_outbox (partner, event_id) select 'acme', id from e`, n)
+	require.NoError(t, err)
+}
+
+func TestAnOldSnapshotElsewhereDoesNotSlowTheRelay(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t, modeltest.Unchecked())
+	old, err := b.DB.Pool.BeginTx(t.Context(), pgx.TxOptions{IsoLevel: pgx.RepeatableRead})
+	require.NoError(t, err)
+	defer func() { _ = old.Rollback(context.WithoutCancel(t.Context())) }()
+	_, err = old.Exec(t.Context(), "select pg_current_xact_id(), count(*) from event_outbox") // nothing newer can be vacuumed
+	require.NoError(t, err)
+	visited := func() int64 {
+		many(t, b, model.RelayBatch)
+		pages, err := b.Service.VisitedByRelay(t.Context())
+		require.NoError(t, err)
+		relayed(t, b)
+		return pages
+	}
+	first := visited()
+	many(t, b, 10*model.RelayBatch)
+	require.Equal(t, 10*model.RelayBatch, relayed(t, b))
+	_, err = b.DB.Pool.Exec(t.Context(), "vacuum event_outbox")
+	require.NoError(t, err)
+	require.Less(t, visited(), 2*first, "rows that were numbered are not visited again")
+}
