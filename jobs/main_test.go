@@ -32,7 +32,7 @@ func TestMain(m *testing.M) { os.Exit(modeltest.Main(m)) }
 type shop struct {
 	*modeltest.Bundle
 
-	t    *testing.T
+	t    testing.TB
 	pool *pgxpool.Pool
 	rail *rail.Simulator
 	log  *journal
@@ -44,14 +44,14 @@ type wait = func(context.Context, time.Duration) error
 // atOnce lets no time pass.
 func atOnce(ctx context.Context, _ time.Duration) error { return ctx.Err() }
 
-func open(t *testing.T) *shop {
+func open(t testing.TB) *shop {
 	t.Helper()
 	return openWith(t, atOnce)
 }
 
-func openWith(t *testing.T, pause wait) *shop {
+func openWith(t testing.TB, pause wait, with ...modeltest.Option) *shop {
 	t.Helper()
-	s := &shop{Bundle: modeltest.New(t), t: t, log: &journal{}}
+	s := &shop{Bundle: modeltest.New(t, with...), t: t, log: &journal{}}
 	config, err := pgxpool.ParseConfig(s.URL)
 	require.NoError(t, err)
 	config.MaxConns = 8

@@ -1,0 +1,162 @@
+package jobs
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/internal/egress"
+	"parapet/jobs/webhook"
+	"parapet/model"
+	"parapet/model/modeltest"
+	"parapet/model/wire"
+)
+
+const benchEvents = 20_000
+
+// told writes events that wait, as a change of a quote would.
+func (s *shop) told(n int) {
+	s.exec(`with e as (insert into events (id, partner, type, subject_type, subject_id, subject_version, occurred_at, data)
+			select gen_random_uuid(), 'acme', 'quote.created', 'quote', gen_random_uuid(), 1, clock_timestamp(), convert_to(jsonb_build_object('object', jsonb_build_object('id', i, 'note', repeat('x', 400)))::text, 'utf8')
+			from generate_series(1, $1) i returning id)
+		insert into event_outbox (partner, event_id) select 'acme', id from e`, n)
+}
+
+// counting is a receiver that counts and says when it has all.
+func counting(b *testing.B, want int64) (url string, all <-chan struct{}) {
+	b.Helper()
+	done, got := make(chan struct{}), atomic.Int64{}
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		if got.Add(1) == want {
+			close(done)
+		}
+	}))
+	b.Cleanup(server.Close)
+	return server.URL, done
+}
+
+// BenchmarkRelay numbers events that wait.
+func BenchmarkRelay(b *testing.B) {
+	s := openWith(b, atOnce, modeltest.Unchecked())
+	for b.Loop() {
+		b.StopTimer()
+		s.told(benchEvents)
+		b.StartTimer()
+		for n := 0; n < benchEvents; {
+			numbered, err := s.Service.Relay(b.Context())
+			require.NoError(b, err)
+			n += numbered
+		}
+	}
+	b.ReportMetric(float64(benchEvents*b.N)/b.Elapsed().Seconds(), "events/s")
+}
+
+// BenchmarkDelivery sends a backlog to a receiver on this machine, and the same
+// signed bodies by a bare loop with the same number of callers.
+func BenchmarkDelivery(b *testing.B) {
+	s := openWith(b, atOnce, modeltest.Unchecked())
+	url, all := counting(b, benchEvents)
+	_, err := s.Service.CreateWebhookEndpoint(b.Context(), s.Acme, model.WebhookEndpointRequest{URL: &url, EventTypes: []string{"quote.created"}})
+	require.NoError(b, err)
+	s.told(benchEvents)
+	for n := 0; n <= benchEvents; { // the endpoint's own event is one more
+		numbered, err := s.Service.Relay(b.Context())
+		require.NoError(b, err)
+		n += numbered
+	}
+	began := time.Now()
+	s.start()
+	<-all
+	ours := float64(benchEvents) / time.Since(began).Seconds()
+	bare := bareLoop(b)
+	for b.Loop() { //nolint:revive // the run above is the measurement
+	}
+	b.ReportMetric(ours, "deliveries/s")
+	b.ReportMetric(bare, "bare/s")
+	b.ReportMetric(ours/bare, "of-bare")
+}
+
+func bareLoop(b *testing.B) float64 {
+	b.Helper()
+	url, all := counting(b, benchEvents)
+	client := egress.New(egress.Config{Loopback: true}).Client(webhook.Timeout)
+	body, secret := []byte(strings.Repeat("x", 900)), []byte(strings.Repeat("k", 32))
+	began := time.Now()
+	var next atomic.Int64
+	var callers sync.WaitGroup
+	for range drainAtOnce {
+		callers.Go(func() {
+			for next.Add(1) <= benchEvents {
+				at := time.Now()
+				request, err := http.NewRequestWithContext(b.Context(), http.MethodPost, url, strings.NewReader(string(body)))
+				if err != nil {
+					b.Error(err)
+					return
+				}
+				request.Header.Set("Webhook-Signature", webhook.Sign([][]byte{secret}, "evt_1", at, body))
+				answer, err := client.Do(request)
+				if err != nil {
+					b.Error(err)
+					return
+				}
+				_, _ = io.Copy(io.Discard, answer.Body)
+				_ = answer.Body.Close()
+			}
+		})
+	}
+	<-all
+	callers.Wait()
+	return benchEvents / time.Since(began).Seconds()
+}
+
+// BenchmarkLatency is how long after its commit an event is at its receiver, at 200
+// events a second.
+func BenchmarkLatency(b *testing.B) {
+	const events = 2000
+	s := openWith(b, atOnce, modeltest.Unchecked())
+	var mu sync.Mutex
+	var took []time.Duration
+	committed := make(map[string]time.Time)
+	done := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		arrived := time.Now()
+		var event wire.Event
+		body, err := io.ReadAll(r.Body)
+		if err != nil || wire.Decode(body, &event) != nil {
+			return // it is sent again
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		took = append(took, arrived.Sub(committed[event.Subject.ID]))
+		if len(took) == events {
+			close(done)
+		}
+	}))
+	b.Cleanup(server.Close)
+	_, err := s.Service.CreateWebhookEndpoint(b.Context(), s.Acme, model.WebhookEndpointRequest{URL: &server.URL, EventTypes: []string{"quote.created"}})
+	require.NoError(b, err)
+	s.start()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for range events {
+		<-tick.C
+		mu.Lock() // the receiver must not be faster than the note of the commit
+		committed[s.Quote("rain-excess", nil).ID] = time.Now()
+		mu.Unlock()
+	}
+	<-done
+	slices.Sort(took)
+	for b.Loop() { //nolint:revive // the run above is the measurement
+	}
+	b.ReportMetric(float64(took[events*95/100].Milliseconds()), "p95-ms")
+	b.ReportMetric(float64(took[events*99/100].Milliseconds()), "p99-ms")
+}
