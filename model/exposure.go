@@ -183,10 +183,11 @@ func (e *exposing) keep(v *verdict) {
 	e.first = e.first[:min(len(e.first), e.page.limit+1)]
 }
 
-// rank sorts verdicts: the largest payment first, then by policy and window.
+// rank sorts verdicts: the largest payment first, then by policy and window. No
+// time is in it, because an occurrence supposed now happens later on the next page.
 func (v *verdict) rank() string {
 	const most = 1<<63 - 1
-	return fmt.Sprintf("%019d/%s/%s", most-v.payable(), v.policy.ID, v.d.OccurredAt.UTC().Format(time.RFC3339Nano))
+	return fmt.Sprintf("%019d/%s/%s", most-v.payable(), v.policy.ID, v.facts.SourceEventID)
 }
 
 func (e *exposing) public() (*wire.Exposure, error) {

@@ -84,7 +84,7 @@ func (p *Portfolio) Doubt(ctx context.Context) ([]wire.DoubtFigure, error) {
 		in := amounts{currency: row.Currency}
 		figure := wire.DoubtFigure{Status: row.Status, OlderThan: doubtAges[row.Age].name, Count: row.Count, Amount: in.of(row.Amount)}
 		if row.Age+1 < len(doubtAges) {
-			figure.Under = doubtAges[row.Age+1].name
+			figure.Under = &doubtAges[row.Age+1].name
 		}
 		if figures = append(figures, figure); in.err != nil {
 			return nil, in.err

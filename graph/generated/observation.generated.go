@@ -702,6 +702,11 @@ func (ec *executionContext) marshalNObservationResult2ᚕparapetᚋmodelᚋwire�
 	return ret
 }
 
+func (ec *executionContext) unmarshalNPointInput2parapetᚋmodelᚋhazardᚐPoint(ctx context.Context, v any) (hazard.Point, error) {
+	res, err := ec.unmarshalInputPointInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNRecordObservationsInput2parapetᚋgraphᚋnodeᚐRecordObservationsInput(ctx context.Context, v any) (node.RecordObservationsInput, error) {
 	res, err := ec.unmarshalInputRecordObservationsInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)

@@ -7,12 +7,14 @@ import (
 	"context"
 	"fmt"
 	"sync/atomic"
+	"time"
 
 	"github.com/99designs/gqlgen/graphql"
 	gqlparser "github.com/vektah/gqlparser/v2"
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"parapet/graph/node"
+	"parapet/model"
 )
 
 // NewExecutableSchema creates an ExecutableSchema from the ResolverRoot interface.
@@ -80,6 +82,26 @@ type ComplexityRoot struct {
 		Payout           func(childComplexity int) int
 	}
 
+	Book struct {
+		Lines func(childComplexity int) int
+		More  func(childComplexity int) int
+	}
+
+	BookLine struct {
+		Cell            func(childComplexity int) int
+		Currency        func(childComplexity int) int
+		LimitAtRisk     func(childComplexity int) int
+		LossRatio       func(childComplexity int) int
+		Paid            func(childComplexity int) int
+		Partner         func(childComplexity int) int
+		PoliciesBound   func(childComplexity int) int
+		PoliciesInForce func(childComplexity int) int
+		PremiumInForce  func(childComplexity int) int
+		PremiumWritten  func(childComplexity int) int
+		Product         func(childComplexity int) int
+		Reserved        func(childComplexity int) int
+	}
+
 	CancelPolicyPayload struct {
 		ClientMutationID func(childComplexity int) int
 		Policy           func(childComplexity int) int
@@ -103,6 +125,17 @@ type ComplexityRoot struct {
 		Status           func(childComplexity int) int
 		UpdatedAt        func(childComplexity int) int
 		Version          func(childComplexity int) int
+	}
+
+	ClaimBrief struct {
+		ID     func(childComplexity int) int
+		Status func(childComplexity int) int
+	}
+
+	ClaimFigure struct {
+		Amount func(childComplexity int) int
+		Count  func(childComplexity int) int
+		Status func(childComplexity int) int
 	}
 
 	Cover struct {
@@ -138,9 +171,75 @@ type ComplexityRoot struct {
 		Partner          func(childComplexity int) int
 	}
 
+	DoubtFigure struct {
+		Amount    func(childComplexity int) int
+		Count     func(childComplexity int) int
+		OlderThan func(childComplexity int) int
+		Status    func(childComplexity int) int
+		Under     func(childComplexity int) int
+	}
+
 	EnablePartnerPayload struct {
 		ClientMutationID func(childComplexity int) int
 		Partner          func(childComplexity int) int
+	}
+
+	Explanation struct {
+		Amount     func(childComplexity int) int
+		Claim      func(childComplexity int) int
+		DistanceKM func(childComplexity int) int
+		Factor     func(childComplexity int) int
+		Index      func(childComplexity int) int
+		Met        func(childComplexity int) int
+		MissedBy   func(childComplexity int) int
+		OccurredAt func(childComplexity int) int
+		Partner    func(childComplexity int) int
+		Payable    func(childComplexity int) int
+		Pays       func(childComplexity int) int
+		Policy     func(childComplexity int) int
+		PolicyID   func(childComplexity int) int
+		Product    func(childComplexity int) int
+		RadiusKM   func(childComplexity int) int
+		Reasons    func(childComplexity int) int
+		Sentences  func(childComplexity int) int
+		Stage      func(childComplexity int) int
+		Threshold  func(childComplexity int) int
+	}
+
+	ExplanationConnection struct {
+		Edges    func(childComplexity int) int
+		Nodes    func(childComplexity int) int
+		PageInfo func(childComplexity int) int
+	}
+
+	ExplanationEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
+	Exposure struct {
+		Bands      func(childComplexity int) int
+		OccurredAt func(childComplexity int) int
+		Policies   func(childComplexity int, first int, after *string, nearMisses bool) int
+		Totals     func(childComplexity int) int
+	}
+
+	ExposureBand struct {
+		Claims   func(childComplexity int) int
+		Currency func(childComplexity int) int
+		From     func(childComplexity int) int
+		Owed     func(childComplexity int) int
+		Payable  func(childComplexity int) int
+		To       func(childComplexity int) int
+	}
+
+	ExposureTotal struct {
+		Currency   func(childComplexity int) int
+		NearMisses func(childComplexity int) int
+		Owed       func(childComplexity int) int
+		Payable    func(childComplexity int) int
+		Paying     func(childComplexity int) int
+		Touched    func(childComplexity int) int
 	}
 
 	FieldError struct {
@@ -174,11 +273,76 @@ type ComplexityRoot struct {
 		WithdrawClaim      func(childComplexity int, input node.WithdrawClaimInput) int
 	}
 
+	NamedMeasure struct {
+		Name  func(childComplexity int) int
+		Unit  func(childComplexity int) int
+		Value func(childComplexity int) int
+	}
+
+	Observation struct {
+		Aliases       func(childComplexity int) int
+		CreatedAt     func(childComplexity int) int
+		ID            func(childComplexity int) int
+		Kind          func(childComplexity int) int
+		Location      func(childComplexity int) int
+		Measures      func(childComplexity int) int
+		OccurredAt    func(childComplexity int) int
+		OccurrenceID  func(childComplexity int) int
+		ReplayedFrom  func(childComplexity int) int
+		Revision      func(childComplexity int) int
+		Source        func(childComplexity int) int
+		SourceEventID func(childComplexity int) int
+		Stage         func(childComplexity int) int
+		Station       func(childComplexity int) int
+		UpdatedAt     func(childComplexity int) int
+		Version       func(childComplexity int) int
+	}
+
+	ObservationConnection struct {
+		Edges    func(childComplexity int) int
+		Nodes    func(childComplexity int) int
+		PageInfo func(childComplexity int) int
+	}
+
+	ObservationEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
 	ObservationResult struct {
 		Errors func(childComplexity int) int
 		ID     func(childComplexity int) int
 		Index  func(childComplexity int) int
 		Result func(childComplexity int) int
+	}
+
+	Occurrence struct {
+		CreatedAt     func(childComplexity int) int
+		ID            func(childComplexity int) int
+		Kind          func(childComplexity int) int
+		LastAt        func(childComplexity int) int
+		MergedInto    func(childComplexity int) int
+		Observations  func(childComplexity int, first int, after *string) int
+		OccurredAt    func(childComplexity int) int
+		Policies      func(childComplexity int, first int, after *string, nearMisses bool) int
+		Sandbox       func(childComplexity int) int
+		Source        func(childComplexity int) int
+		SourceEventID func(childComplexity int) int
+		SourceVersion func(childComplexity int) int
+		Stage         func(childComplexity int) int
+		UpdatedAt     func(childComplexity int) int
+		Version       func(childComplexity int) int
+	}
+
+	OccurrenceConnection struct {
+		Edges    func(childComplexity int) int
+		Nodes    func(childComplexity int) int
+		PageInfo func(childComplexity int) int
+	}
+
+	OccurrenceEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
 	}
 
 	PageInfo struct {
@@ -228,6 +392,12 @@ type ComplexityRoot struct {
 		Version       func(childComplexity int) int
 	}
 
+	PayoutFigure struct {
+		Amount func(childComplexity int) int
+		Count  func(childComplexity int) int
+		Status func(childComplexity int) int
+	}
+
 	PayoutShape struct {
 		Attach    func(childComplexity int) int
 		Exhaust   func(childComplexity int) int
@@ -251,6 +421,18 @@ type ComplexityRoot struct {
 		Longitude func(childComplexity int) int
 		RadiusKM  func(childComplexity int) int
 		Station   func(childComplexity int) int
+	}
+
+	PlaceCell struct {
+		Latitude  func(childComplexity int) int
+		Longitude func(childComplexity int) int
+		Name      func(childComplexity int) int
+		Station   func(childComplexity int) int
+	}
+
+	Point struct {
+		Latitude  func(childComplexity int) int
+		Longitude func(childComplexity int) int
 	}
 
 	Policy struct {
@@ -278,6 +460,17 @@ type ComplexityRoot struct {
 		Version          func(childComplexity int) int
 	}
 
+	Portfolio struct {
+		AsOf            func(childComplexity int) int
+		Book            func(childComplexity int, by []string, first int) int
+		ClaimsByStatus  func(childComplexity int) int
+		Doubt           func(childComplexity int) int
+		From            func(childComplexity int) int
+		PayoutsByStatus func(childComplexity int) int
+		Series          func(childComplexity int, interval string) int
+		To              func(childComplexity int) int
+	}
+
 	Price struct {
 		Lines      func(childComplexity int) int
 		Premium    func(childComplexity int) int
@@ -296,15 +489,22 @@ type ComplexityRoot struct {
 	}
 
 	Query struct {
-		Claim    func(childComplexity int, id string) int
-		Node     func(childComplexity int, id string) int
-		Nodes    func(childComplexity int, ids []string) int
-		Partner  func(childComplexity int, slug string) int
-		Partners func(childComplexity int, first *int, after *string) int
-		Payout   func(childComplexity int, id string) int
-		Policy   func(childComplexity int, id string) int
-		Quote    func(childComplexity int, id string) int
-		Viewer   func(childComplexity int) int
+		Claim        func(childComplexity int, id string) int
+		Explain      func(childComplexity int, policyID string, occurrence model.OccurrenceRef) int
+		Exposure     func(childComplexity int, occurrence model.AsIf, partner *string, product *string, currency *string) int
+		Node         func(childComplexity int, id string) int
+		Nodes        func(childComplexity int, ids []string) int
+		Observation  func(childComplexity int, id string) int
+		Observations func(childComplexity int, first int, after *string, filter *node.HappenedFilterInput) int
+		Occurrence   func(childComplexity int, id string) int
+		Occurrences  func(childComplexity int, first int, after *string, filter *node.HappenedFilterInput) int
+		Partner      func(childComplexity int, slug string) int
+		Partners     func(childComplexity int, first *int, after *string) int
+		Payout       func(childComplexity int, id string) int
+		Policy       func(childComplexity int, id string) int
+		Portfolio    func(childComplexity int, partner *string, product *string, currency *string, from *time.Time, to *time.Time) int
+		Quote        func(childComplexity int, id string) int
+		Viewer       func(childComplexity int) int
 	}
 
 	Quote struct {
@@ -353,6 +553,22 @@ type ComplexityRoot struct {
 	Season struct {
 		From func(childComplexity int) int
 		To   func(childComplexity int) int
+	}
+
+	Series struct {
+		Currency func(childComplexity int) int
+		Points   func(childComplexity int) int
+	}
+
+	SeriesPoint struct {
+		ClaimsApproved  func(childComplexity int) int
+		ClaimsOpened    func(childComplexity int) int
+		From            func(childComplexity int) int
+		LossRatio       func(childComplexity int) int
+		PayoutsReleased func(childComplexity int) int
+		PoliciesBound   func(childComplexity int) int
+		PremiumWritten  func(childComplexity int) int
+		To              func(childComplexity int) int
 	}
 
 	Trigger struct {
@@ -610,6 +826,92 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.BlockPayoutPayload.Payout(childComplexity), true
 
+	case "Book.lines":
+		if e.ComplexityRoot.Book.Lines == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Book.Lines(childComplexity), true
+	case "Book.more":
+		if e.ComplexityRoot.Book.More == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Book.More(childComplexity), true
+
+	case "BookLine.cell":
+		if e.ComplexityRoot.BookLine.Cell == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BookLine.Cell(childComplexity), true
+	case "BookLine.currency":
+		if e.ComplexityRoot.BookLine.Currency == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BookLine.Currency(childComplexity), true
+	case "BookLine.limitAtRisk":
+		if e.ComplexityRoot.BookLine.LimitAtRisk == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BookLine.LimitAtRisk(childComplexity), true
+	case "BookLine.lossRatio":
+		if e.ComplexityRoot.BookLine.LossRatio == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BookLine.LossRatio(childComplexity), true
+	case "BookLine.paid":
+		if e.ComplexityRoot.BookLine.Paid == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BookLine.Paid(childComplexity), true
+	case "BookLine.partner":
+		if e.ComplexityRoot.BookLine.Partner == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BookLine.Partner(childComplexity), true
+	case "BookLine.policiesBound":
+		if e.ComplexityRoot.BookLine.PoliciesBound == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BookLine.PoliciesBound(childComplexity), true
+	case "BookLine.policiesInForce":
+		if e.ComplexityRoot.BookLine.PoliciesInForce == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BookLine.PoliciesInForce(childComplexity), true
+	case "BookLine.premiumInForce":
+		if e.ComplexityRoot.BookLine.PremiumInForce == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BookLine.PremiumInForce(childComplexity), true
+	case "BookLine.premiumWritten":
+		if e.ComplexityRoot.BookLine.PremiumWritten == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BookLine.PremiumWritten(childComplexity), true
+	case "BookLine.product":
+		if e.ComplexityRoot.BookLine.Product == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BookLine.Product(childComplexity), true
+	case "BookLine.reserved":
+		if e.ComplexityRoot.BookLine.Reserved == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BookLine.Reserved(childComplexity), true
+
 	case "CancelPolicyPayload.clientMutationId":
 		if e.ComplexityRoot.CancelPolicyPayload.ClientMutationID == nil {
 			break
@@ -726,6 +1028,38 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.Claim.Version(childComplexity), true
 
+	case "ClaimBrief.id":
+		if e.ComplexityRoot.ClaimBrief.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClaimBrief.ID(childComplexity), true
+	case "ClaimBrief.status":
+		if e.ComplexityRoot.ClaimBrief.Status == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClaimBrief.Status(childComplexity), true
+
+	case "ClaimFigure.amount":
+		if e.ComplexityRoot.ClaimFigure.Amount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClaimFigure.Amount(childComplexity), true
+	case "ClaimFigure.count":
+		if e.ComplexityRoot.ClaimFigure.Count == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClaimFigure.Count(childComplexity), true
+	case "ClaimFigure.status":
+		if e.ComplexityRoot.ClaimFigure.Status == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClaimFigure.Status(childComplexity), true
+
 	case "Cover.limit":
 		if e.ComplexityRoot.Cover.Limit == nil {
 			break
@@ -839,6 +1173,37 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.DisablePartnerPayload.Partner(childComplexity), true
 
+	case "DoubtFigure.amount":
+		if e.ComplexityRoot.DoubtFigure.Amount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DoubtFigure.Amount(childComplexity), true
+	case "DoubtFigure.count":
+		if e.ComplexityRoot.DoubtFigure.Count == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DoubtFigure.Count(childComplexity), true
+	case "DoubtFigure.olderThan":
+		if e.ComplexityRoot.DoubtFigure.OlderThan == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DoubtFigure.OlderThan(childComplexity), true
+	case "DoubtFigure.status":
+		if e.ComplexityRoot.DoubtFigure.Status == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DoubtFigure.Status(childComplexity), true
+	case "DoubtFigure.under":
+		if e.ComplexityRoot.DoubtFigure.Under == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DoubtFigure.Under(childComplexity), true
+
 	case "EnablePartnerPayload.clientMutationId":
 		if e.ComplexityRoot.EnablePartnerPayload.ClientMutationID == nil {
 			break
@@ -851,6 +1216,257 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.EnablePartnerPayload.Partner(childComplexity), true
+
+	case "Explanation.amount":
+		if e.ComplexityRoot.Explanation.Amount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Explanation.Amount(childComplexity), true
+	case "Explanation.claim":
+		if e.ComplexityRoot.Explanation.Claim == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Explanation.Claim(childComplexity), true
+	case "Explanation.distanceKm":
+		if e.ComplexityRoot.Explanation.DistanceKM == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Explanation.DistanceKM(childComplexity), true
+	case "Explanation.factor":
+		if e.ComplexityRoot.Explanation.Factor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Explanation.Factor(childComplexity), true
+	case "Explanation.index":
+		if e.ComplexityRoot.Explanation.Index == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Explanation.Index(childComplexity), true
+	case "Explanation.met":
+		if e.ComplexityRoot.Explanation.Met == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Explanation.Met(childComplexity), true
+	case "Explanation.missedBy":
+		if e.ComplexityRoot.Explanation.MissedBy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Explanation.MissedBy(childComplexity), true
+	case "Explanation.occurredAt":
+		if e.ComplexityRoot.Explanation.OccurredAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Explanation.OccurredAt(childComplexity), true
+	case "Explanation.partner":
+		if e.ComplexityRoot.Explanation.Partner == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Explanation.Partner(childComplexity), true
+	case "Explanation.payable":
+		if e.ComplexityRoot.Explanation.Payable == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Explanation.Payable(childComplexity), true
+	case "Explanation.pays":
+		if e.ComplexityRoot.Explanation.Pays == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Explanation.Pays(childComplexity), true
+	case "Explanation.policy":
+		if e.ComplexityRoot.Explanation.Policy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Explanation.Policy(childComplexity), true
+	case "Explanation.policyId":
+		if e.ComplexityRoot.Explanation.PolicyID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Explanation.PolicyID(childComplexity), true
+	case "Explanation.product":
+		if e.ComplexityRoot.Explanation.Product == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Explanation.Product(childComplexity), true
+	case "Explanation.radiusKm":
+		if e.ComplexityRoot.Explanation.RadiusKM == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Explanation.RadiusKM(childComplexity), true
+	case "Explanation.reasons":
+		if e.ComplexityRoot.Explanation.Reasons == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Explanation.Reasons(childComplexity), true
+	case "Explanation.sentences":
+		if e.ComplexityRoot.Explanation.Sentences == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Explanation.Sentences(childComplexity), true
+	case "Explanation.stage":
+		if e.ComplexityRoot.Explanation.Stage == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Explanation.Stage(childComplexity), true
+	case "Explanation.threshold":
+		if e.ComplexityRoot.Explanation.Threshold == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Explanation.Threshold(childComplexity), true
+
+	case "ExplanationConnection.edges":
+		if e.ComplexityRoot.ExplanationConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExplanationConnection.Edges(childComplexity), true
+	case "ExplanationConnection.nodes":
+		if e.ComplexityRoot.ExplanationConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExplanationConnection.Nodes(childComplexity), true
+	case "ExplanationConnection.pageInfo":
+		if e.ComplexityRoot.ExplanationConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExplanationConnection.PageInfo(childComplexity), true
+
+	case "ExplanationEdge.cursor":
+		if e.ComplexityRoot.ExplanationEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExplanationEdge.Cursor(childComplexity), true
+	case "ExplanationEdge.node":
+		if e.ComplexityRoot.ExplanationEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExplanationEdge.Node(childComplexity), true
+
+	case "Exposure.bands":
+		if e.ComplexityRoot.Exposure.Bands == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Exposure.Bands(childComplexity), true
+	case "Exposure.occurredAt":
+		if e.ComplexityRoot.Exposure.OccurredAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Exposure.OccurredAt(childComplexity), true
+	case "Exposure.policies":
+		if e.ComplexityRoot.Exposure.Policies == nil {
+			break
+		}
+
+		args, err := ec.field_Exposure_policies_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Exposure.Policies(childComplexity, args["first"].(int), args["after"].(*string), args["nearMisses"].(bool)), true
+	case "Exposure.totals":
+		if e.ComplexityRoot.Exposure.Totals == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Exposure.Totals(childComplexity), true
+
+	case "ExposureBand.claims":
+		if e.ComplexityRoot.ExposureBand.Claims == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExposureBand.Claims(childComplexity), true
+	case "ExposureBand.currency":
+		if e.ComplexityRoot.ExposureBand.Currency == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExposureBand.Currency(childComplexity), true
+	case "ExposureBand.from":
+		if e.ComplexityRoot.ExposureBand.From == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExposureBand.From(childComplexity), true
+	case "ExposureBand.owed":
+		if e.ComplexityRoot.ExposureBand.Owed == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExposureBand.Owed(childComplexity), true
+	case "ExposureBand.payable":
+		if e.ComplexityRoot.ExposureBand.Payable == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExposureBand.Payable(childComplexity), true
+	case "ExposureBand.to":
+		if e.ComplexityRoot.ExposureBand.To == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExposureBand.To(childComplexity), true
+
+	case "ExposureTotal.currency":
+		if e.ComplexityRoot.ExposureTotal.Currency == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExposureTotal.Currency(childComplexity), true
+	case "ExposureTotal.nearMisses":
+		if e.ComplexityRoot.ExposureTotal.NearMisses == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExposureTotal.NearMisses(childComplexity), true
+	case "ExposureTotal.owed":
+		if e.ComplexityRoot.ExposureTotal.Owed == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExposureTotal.Owed(childComplexity), true
+	case "ExposureTotal.payable":
+		if e.ComplexityRoot.ExposureTotal.Payable == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExposureTotal.Payable(childComplexity), true
+	case "ExposureTotal.paying":
+		if e.ComplexityRoot.ExposureTotal.Paying == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExposureTotal.Paying(childComplexity), true
+	case "ExposureTotal.touched":
+		if e.ComplexityRoot.ExposureTotal.Touched == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExposureTotal.Touched(childComplexity), true
 
 	case "FieldError.code":
 		if e.ComplexityRoot.FieldError.Code == nil {
@@ -1030,6 +1646,154 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.Mutation.WithdrawClaim(childComplexity, args["input"].(node.WithdrawClaimInput)), true
 
+	case "NamedMeasure.name":
+		if e.ComplexityRoot.NamedMeasure.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.NamedMeasure.Name(childComplexity), true
+	case "NamedMeasure.unit":
+		if e.ComplexityRoot.NamedMeasure.Unit == nil {
+			break
+		}
+
+		return e.ComplexityRoot.NamedMeasure.Unit(childComplexity), true
+	case "NamedMeasure.value":
+		if e.ComplexityRoot.NamedMeasure.Value == nil {
+			break
+		}
+
+		return e.ComplexityRoot.NamedMeasure.Value(childComplexity), true
+
+	case "Observation.aliases":
+		if e.ComplexityRoot.Observation.Aliases == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Observation.Aliases(childComplexity), true
+	case "Observation.createdAt":
+		if e.ComplexityRoot.Observation.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Observation.CreatedAt(childComplexity), true
+	case "Observation.id":
+		if e.ComplexityRoot.Observation.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Observation.ID(childComplexity), true
+	case "Observation.kind":
+		if e.ComplexityRoot.Observation.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Observation.Kind(childComplexity), true
+	case "Observation.location":
+		if e.ComplexityRoot.Observation.Location == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Observation.Location(childComplexity), true
+	case "Observation.measures":
+		if e.ComplexityRoot.Observation.Measures == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Observation.Measures(childComplexity), true
+	case "Observation.occurredAt":
+		if e.ComplexityRoot.Observation.OccurredAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Observation.OccurredAt(childComplexity), true
+	case "Observation.occurrenceId":
+		if e.ComplexityRoot.Observation.OccurrenceID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Observation.OccurrenceID(childComplexity), true
+	case "Observation.replayedFrom":
+		if e.ComplexityRoot.Observation.ReplayedFrom == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Observation.ReplayedFrom(childComplexity), true
+	case "Observation.revision":
+		if e.ComplexityRoot.Observation.Revision == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Observation.Revision(childComplexity), true
+	case "Observation.source":
+		if e.ComplexityRoot.Observation.Source == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Observation.Source(childComplexity), true
+	case "Observation.sourceEventId":
+		if e.ComplexityRoot.Observation.SourceEventID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Observation.SourceEventID(childComplexity), true
+	case "Observation.stage":
+		if e.ComplexityRoot.Observation.Stage == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Observation.Stage(childComplexity), true
+	case "Observation.station":
+		if e.ComplexityRoot.Observation.Station == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Observation.Station(childComplexity), true
+	case "Observation.updatedAt":
+		if e.ComplexityRoot.Observation.UpdatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Observation.UpdatedAt(childComplexity), true
+	case "Observation.version":
+		if e.ComplexityRoot.Observation.Version == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Observation.Version(childComplexity), true
+
+	case "ObservationConnection.edges":
+		if e.ComplexityRoot.ObservationConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ObservationConnection.Edges(childComplexity), true
+	case "ObservationConnection.nodes":
+		if e.ComplexityRoot.ObservationConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ObservationConnection.Nodes(childComplexity), true
+	case "ObservationConnection.pageInfo":
+		if e.ComplexityRoot.ObservationConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ObservationConnection.PageInfo(childComplexity), true
+
+	case "ObservationEdge.cursor":
+		if e.ComplexityRoot.ObservationEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ObservationEdge.Cursor(childComplexity), true
+	case "ObservationEdge.node":
+		if e.ComplexityRoot.ObservationEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ObservationEdge.Node(childComplexity), true
+
 	case "ObservationResult.errors":
 		if e.ComplexityRoot.ObservationResult.Errors == nil {
 			break
@@ -1054,6 +1818,139 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ObservationResult.Result(childComplexity), true
+
+	case "Occurrence.createdAt":
+		if e.ComplexityRoot.Occurrence.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Occurrence.CreatedAt(childComplexity), true
+	case "Occurrence.id":
+		if e.ComplexityRoot.Occurrence.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Occurrence.ID(childComplexity), true
+	case "Occurrence.kind":
+		if e.ComplexityRoot.Occurrence.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Occurrence.Kind(childComplexity), true
+	case "Occurrence.lastAt":
+		if e.ComplexityRoot.Occurrence.LastAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Occurrence.LastAt(childComplexity), true
+	case "Occurrence.mergedInto":
+		if e.ComplexityRoot.Occurrence.MergedInto == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Occurrence.MergedInto(childComplexity), true
+	case "Occurrence.observations":
+		if e.ComplexityRoot.Occurrence.Observations == nil {
+			break
+		}
+
+		args, err := ec.field_Occurrence_observations_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Occurrence.Observations(childComplexity, args["first"].(int), args["after"].(*string)), true
+	case "Occurrence.occurredAt":
+		if e.ComplexityRoot.Occurrence.OccurredAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Occurrence.OccurredAt(childComplexity), true
+	case "Occurrence.policies":
+		if e.ComplexityRoot.Occurrence.Policies == nil {
+			break
+		}
+
+		args, err := ec.field_Occurrence_policies_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Occurrence.Policies(childComplexity, args["first"].(int), args["after"].(*string), args["nearMisses"].(bool)), true
+	case "Occurrence.sandbox":
+		if e.ComplexityRoot.Occurrence.Sandbox == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Occurrence.Sandbox(childComplexity), true
+	case "Occurrence.source":
+		if e.ComplexityRoot.Occurrence.Source == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Occurrence.Source(childComplexity), true
+	case "Occurrence.sourceEventId":
+		if e.ComplexityRoot.Occurrence.SourceEventID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Occurrence.SourceEventID(childComplexity), true
+	case "Occurrence.sourceVersion":
+		if e.ComplexityRoot.Occurrence.SourceVersion == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Occurrence.SourceVersion(childComplexity), true
+	case "Occurrence.stage":
+		if e.ComplexityRoot.Occurrence.Stage == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Occurrence.Stage(childComplexity), true
+	case "Occurrence.updatedAt":
+		if e.ComplexityRoot.Occurrence.UpdatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Occurrence.UpdatedAt(childComplexity), true
+	case "Occurrence.version":
+		if e.ComplexityRoot.Occurrence.Version == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Occurrence.Version(childComplexity), true
+
+	case "OccurrenceConnection.edges":
+		if e.ComplexityRoot.OccurrenceConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OccurrenceConnection.Edges(childComplexity), true
+	case "OccurrenceConnection.nodes":
+		if e.ComplexityRoot.OccurrenceConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OccurrenceConnection.Nodes(childComplexity), true
+	case "OccurrenceConnection.pageInfo":
+		if e.ComplexityRoot.OccurrenceConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OccurrenceConnection.PageInfo(childComplexity), true
+
+	case "OccurrenceEdge.cursor":
+		if e.ComplexityRoot.OccurrenceEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OccurrenceEdge.Cursor(childComplexity), true
+	case "OccurrenceEdge.node":
+		if e.ComplexityRoot.OccurrenceEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OccurrenceEdge.Node(childComplexity), true
 
 	case "PageInfo.endCursor":
 		if e.ComplexityRoot.PageInfo.EndCursor == nil {
@@ -1252,6 +2149,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.Payout.Version(childComplexity), true
 
+	case "PayoutFigure.amount":
+		if e.ComplexityRoot.PayoutFigure.Amount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PayoutFigure.Amount(childComplexity), true
+	case "PayoutFigure.count":
+		if e.ComplexityRoot.PayoutFigure.Count == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PayoutFigure.Count(childComplexity), true
+	case "PayoutFigure.status":
+		if e.ComplexityRoot.PayoutFigure.Status == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PayoutFigure.Status(childComplexity), true
+
 	case "PayoutShape.attach":
 		if e.ComplexityRoot.PayoutShape.Attach == nil {
 			break
@@ -1350,6 +2266,44 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Place.Station(childComplexity), true
+
+	case "PlaceCell.latitude":
+		if e.ComplexityRoot.PlaceCell.Latitude == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PlaceCell.Latitude(childComplexity), true
+	case "PlaceCell.longitude":
+		if e.ComplexityRoot.PlaceCell.Longitude == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PlaceCell.Longitude(childComplexity), true
+	case "PlaceCell.name":
+		if e.ComplexityRoot.PlaceCell.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PlaceCell.Name(childComplexity), true
+	case "PlaceCell.station":
+		if e.ComplexityRoot.PlaceCell.Station == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PlaceCell.Station(childComplexity), true
+
+	case "Point.latitude":
+		if e.ComplexityRoot.Point.Latitude == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Point.Latitude(childComplexity), true
+	case "Point.longitude":
+		if e.ComplexityRoot.Point.Longitude == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Point.Longitude(childComplexity), true
 
 	case "Policy.cancelledAt":
 		if e.ComplexityRoot.Policy.CancelledAt == nil {
@@ -1484,6 +2438,65 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.Policy.Version(childComplexity), true
 
+	case "Portfolio.asOf":
+		if e.ComplexityRoot.Portfolio.AsOf == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Portfolio.AsOf(childComplexity), true
+	case "Portfolio.book":
+		if e.ComplexityRoot.Portfolio.Book == nil {
+			break
+		}
+
+		args, err := ec.field_Portfolio_book_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Portfolio.Book(childComplexity, args["by"].([]string), args["first"].(int)), true
+	case "Portfolio.claimsByStatus":
+		if e.ComplexityRoot.Portfolio.ClaimsByStatus == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Portfolio.ClaimsByStatus(childComplexity), true
+	case "Portfolio.doubt":
+		if e.ComplexityRoot.Portfolio.Doubt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Portfolio.Doubt(childComplexity), true
+	case "Portfolio.from":
+		if e.ComplexityRoot.Portfolio.From == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Portfolio.From(childComplexity), true
+	case "Portfolio.payoutsByStatus":
+		if e.ComplexityRoot.Portfolio.PayoutsByStatus == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Portfolio.PayoutsByStatus(childComplexity), true
+	case "Portfolio.series":
+		if e.ComplexityRoot.Portfolio.Series == nil {
+			break
+		}
+
+		args, err := ec.field_Portfolio_series_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Portfolio.Series(childComplexity, args["interval"].(string)), true
+	case "Portfolio.to":
+		if e.ComplexityRoot.Portfolio.To == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Portfolio.To(childComplexity), true
+
 	case "Price.lines":
 		if e.ComplexityRoot.Price.Lines == nil {
 			break
@@ -1546,6 +2559,28 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Claim(childComplexity, args["id"].(string)), true
+	case "Query.explain":
+		if e.ComplexityRoot.Query.Explain == nil {
+			break
+		}
+
+		args, err := ec.field_Query_explain_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Explain(childComplexity, args["policyId"].(string), args["occurrence"].(model.OccurrenceRef)), true
+	case "Query.exposure":
+		if e.ComplexityRoot.Query.Exposure == nil {
+			break
+		}
+
+		args, err := ec.field_Query_exposure_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Exposure(childComplexity, args["occurrence"].(model.AsIf), args["partner"].(*string), args["product"].(*string), args["currency"].(*string)), true
 
 	case "Query.node":
 		if e.ComplexityRoot.Query.Node == nil {
@@ -1569,6 +2604,50 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Nodes(childComplexity, args["ids"].([]string)), true
+	case "Query.observation":
+		if e.ComplexityRoot.Query.Observation == nil {
+			break
+		}
+
+		args, err := ec.field_Query_observation_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Observation(childComplexity, args["id"].(string)), true
+	case "Query.observations":
+		if e.ComplexityRoot.Query.Observations == nil {
+			break
+		}
+
+		args, err := ec.field_Query_observations_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Observations(childComplexity, args["first"].(int), args["after"].(*string), args["filter"].(*node.HappenedFilterInput)), true
+	case "Query.occurrence":
+		if e.ComplexityRoot.Query.Occurrence == nil {
+			break
+		}
+
+		args, err := ec.field_Query_occurrence_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Occurrence(childComplexity, args["id"].(string)), true
+	case "Query.occurrences":
+		if e.ComplexityRoot.Query.Occurrences == nil {
+			break
+		}
+
+		args, err := ec.field_Query_occurrences_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Occurrences(childComplexity, args["first"].(int), args["after"].(*string), args["filter"].(*node.HappenedFilterInput)), true
 	case "Query.partner":
 		if e.ComplexityRoot.Query.Partner == nil {
 			break
@@ -1613,6 +2692,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Policy(childComplexity, args["id"].(string)), true
+	case "Query.portfolio":
+		if e.ComplexityRoot.Query.Portfolio == nil {
+			break
+		}
+
+		args, err := ec.field_Query_portfolio_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Portfolio(childComplexity, args["partner"].(*string), args["product"].(*string), args["currency"].(*string), args["from"].(*time.Time), args["to"].(*time.Time)), true
 	case "Query.quote":
 		if e.ComplexityRoot.Query.Quote == nil {
 			break
@@ -1817,6 +2907,68 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.Season.To(childComplexity), true
 
+	case "Series.currency":
+		if e.ComplexityRoot.Series.Currency == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Series.Currency(childComplexity), true
+	case "Series.points":
+		if e.ComplexityRoot.Series.Points == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Series.Points(childComplexity), true
+
+	case "SeriesPoint.claimsApproved":
+		if e.ComplexityRoot.SeriesPoint.ClaimsApproved == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SeriesPoint.ClaimsApproved(childComplexity), true
+	case "SeriesPoint.claimsOpened":
+		if e.ComplexityRoot.SeriesPoint.ClaimsOpened == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SeriesPoint.ClaimsOpened(childComplexity), true
+	case "SeriesPoint.from":
+		if e.ComplexityRoot.SeriesPoint.From == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SeriesPoint.From(childComplexity), true
+	case "SeriesPoint.lossRatio":
+		if e.ComplexityRoot.SeriesPoint.LossRatio == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SeriesPoint.LossRatio(childComplexity), true
+	case "SeriesPoint.payoutsReleased":
+		if e.ComplexityRoot.SeriesPoint.PayoutsReleased == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SeriesPoint.PayoutsReleased(childComplexity), true
+	case "SeriesPoint.policiesBound":
+		if e.ComplexityRoot.SeriesPoint.PoliciesBound == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SeriesPoint.PoliciesBound(childComplexity), true
+	case "SeriesPoint.premiumWritten":
+		if e.ComplexityRoot.SeriesPoint.PremiumWritten == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SeriesPoint.PremiumWritten(childComplexity), true
+	case "SeriesPoint.to":
+		if e.ComplexityRoot.SeriesPoint.To == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SeriesPoint.To(childComplexity), true
+
 	case "Trigger.days":
 		if e.ComplexityRoot.Trigger.Days == nil {
 			break
@@ -1943,6 +3095,12 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 	opCtx := graphql.GetOperationContext(ctx)
 	ec := newExecutionContext(opCtx, e, make(chan graphql.DeferredResult))
 	inputUnmarshalMap := graphql.BuildUnmarshalerMap(
+		ec.unmarshalInputAsIfDayInput,
+		ec.unmarshalInputAsIfEarthquakeInput,
+		ec.unmarshalInputAsIfFixInput,
+		ec.unmarshalInputAsIfInput,
+		ec.unmarshalInputAsIfRainInput,
+		ec.unmarshalInputAsIfStormInput,
 		ec.unmarshalInputBindPolicyInput,
 		ec.unmarshalInputBlockPayoutInput,
 		ec.unmarshalInputCancelPolicyInput,
@@ -1950,14 +3108,17 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputDecideClaimInput,
 		ec.unmarshalInputDisablePartnerInput,
 		ec.unmarshalInputEnablePartnerInput,
+		ec.unmarshalInputHappenedFilterInput,
 		ec.unmarshalInputMeasuredInput,
 		ec.unmarshalInputMoneyInput,
 		ec.unmarshalInputObservationInput,
+		ec.unmarshalInputOccurrenceRefInput,
 		ec.unmarshalInputPersonInput,
 		ec.unmarshalInputPointInput,
 		ec.unmarshalInputPublishProductInput,
 		ec.unmarshalInputRecordObservationsInput,
 		ec.unmarshalInputRegisterPartnerInput,
+		ec.unmarshalInputSourceEventInput,
 		ec.unmarshalInputUnblockPayoutInput,
 		ec.unmarshalInputWithdrawClaimInput,
 	)
@@ -2249,6 +3410,412 @@ type FieldError {
   code: String!
   "What would be right."
   detail: String!
+}
+`, BuiltIn: false},
+	{Name: "../schema/occurrence.graphqls", Input: `extend type Query {
+  "One thing that happened. Scope claims:read. Errors: not_found, also for what another partner rehearsed."
+  occurrence("Id of the occurrence, occ_…." id: ID!): Occurrence
+  """
+  What happened, the newest recorded first. What turned out to be another occurrence is left out; what a partner rehearsed is
+  seen by that partner and by operators. Scope claims:read. Errors: parameter_invalid, cursor_invalid.
+  """
+  occurrences(
+    "How many, to 100."
+    first: Int! = 25
+    "Where the page before ended."
+    after: String
+    "Which ones."
+    filter: HappenedFilterInput
+  ): OccurrenceConnection!
+  "One observation. Scope claims:read. Errors: not_found, also for what another partner rehearsed."
+  observation("Id of the observation, obs_…." id: ID!): Observation
+  "What sources measured, the newest recorded first. Scope claims:read. Errors: parameter_invalid, cursor_invalid."
+  observations(
+    "How many, to 100."
+    first: Int! = 25
+    "Where the page before ended."
+    after: String
+    "Which ones."
+    filter: HappenedFilterInput
+  ): ObservationConnection!
+  """
+  What something that did not happen would cost now, by the rules that decide claims. Nothing is written. Partners ask for
+  their own policies, operators for everybody's. Scope policies:read. Errors: validation_failed, partner_mismatch.
+  """
+  exposure(
+    "What to suppose."
+    occurrence: AsIfInput!
+    "For operators: the partner whose policies are meant; everybody's without one."
+    partner: String
+    "Key of the only product that is meant."
+    product: String
+    "The only currency that is meant, ISO 4217."
+    currency: String
+  ): Exposure!
+  """
+  What one occurrence, past or supposed, means for one policy: paid or not, every number, and why in sentences. Scope
+  policies:read. Errors: not_found, validation_failed.
+  """
+  explain(
+    "Id of the policy."
+    policyId: ID!
+    "What happened, or might."
+    occurrence: OccurrenceRefInput!
+  ): Explanation!
+}
+
+"One thing that happened: an earthquake, a storm with all its fixes, a window of rain at a station."
+type Occurrence implements Node {
+  "Id of the occurrence, occ_…."
+  id: ID!
+  "When it was first recorded."
+  createdAt: DateTime!
+  "When it last changed."
+  updatedAt: DateTime!
+  "Grows by one with each change."
+  version: Long!
+  "Who reported it."
+  source: String!
+  "The source's own id; for rain <station>/<last day>."
+  sourceEventId: String!
+  "What kind of observations it has."
+  kind: ObservationKind!
+  "The first moment; a window's last day."
+  occurredAt: DateTime!
+  "The last moment known."
+  lastAt: DateTime!
+  "How settled it is: a storm is final when every fix is."
+  stage: ObservationStage!
+  "Changes with everything the source says."
+  sourceVersion: String!
+  "Id of the occurrence it turned out to be; null while it stands for itself."
+  mergedInto: ID
+  "Whether a partner rehearsed it; then that partner's policies alone are judged by it."
+  sandbox: Boolean!
+  """
+  The policies it touched, the newest first, judged by what the source says now: those with a claim for it and those whose
+  place it touched in their time. Partners see their own. Scope policies:read. Errors: cursor_invalid.
+  """
+  policies(
+    "How many, to 100."
+    first: Int! = 25
+    "Where the page before ended."
+    after: String
+    "Whether to list those whose trigger it missed, too."
+    nearMisses: Boolean! = true
+  ): ExplanationConnection!
+  "What it is made of, the newest recorded first. For rain the days up to the last one."
+  observations(
+    "How many, to 100."
+    first: Int! = 25
+    "Where the page before ended."
+    after: String
+  ): ObservationConnection!
+}
+
+"One measurement, as its source tells it now."
+type Observation implements Node {
+  "Id of the observation, obs_…."
+  id: ID!
+  "When it was first recorded."
+  createdAt: DateTime!
+  "When the source last changed its mind."
+  updatedAt: DateTime!
+  "Grows by one with each change of the source's mind."
+  version: Long!
+  "Who measured."
+  source: String!
+  "The source's own id of the event; a storm's fixes share it."
+  sourceEventId: String!
+  "What was measured."
+  kind: ObservationKind!
+  "When."
+  occurredAt: DateTime!
+  "How settled it is."
+  stage: ObservationStage!
+  "The source's own count of its changes, where it tells one."
+  revision: Long
+  "Where; null at a station."
+  location: Point
+  "Id of the station; null elsewhere."
+  station: String
+  "The values."
+  measures: [NamedMeasure!]!
+  "Other ids the source uses for the same event."
+  aliases: [String!]!
+  "The original time of what was re-dated for a rehearsal."
+  replayedFrom: DateTime
+  "Id of the occurrence it is of; null for a station's day, which belongs to no single one."
+  occurrenceId: ID
+}
+
+"A position in WGS84 degrees; south and west are negative."
+type Point {
+  "From -90 to 90."
+  latitude: Float!
+  "From -180 to 180."
+  longitude: Float!
+}
+
+"A measured value with its name."
+type NamedMeasure {
+  "magnitude, depth, wind, pressure, precipitation, temperature_max or temperature_min."
+  name: String!
+  "A decimal, with the digits it was measured with."
+  value: Decimal!
+  "mw, km, kn, hPa, mm, degC or m/s."
+  unit: String!
+}
+
+"A page of occurrences."
+type OccurrenceConnection {
+  "With their cursors."
+  edges: [OccurrenceEdge!]!
+  "Without them."
+  nodes: [Occurrence!]!
+  "Where the page stands."
+  pageInfo: PageInfo!
+}
+
+"An occurrence in a list."
+type OccurrenceEdge {
+  "Give it as after to read on behind this one."
+  cursor: String!
+  "The occurrence."
+  node: Occurrence!
+}
+
+"A page of observations."
+type ObservationConnection {
+  "With their cursors."
+  edges: [ObservationEdge!]!
+  "Without them."
+  nodes: [Observation!]!
+  "Where the page stands."
+  pageInfo: PageInfo!
+}
+
+"An observation in a list."
+type ObservationEdge {
+  "Give it as after to read on behind this one."
+  cursor: String!
+  "The observation."
+  node: Observation!
+}
+
+"A page of explanations."
+type ExplanationConnection {
+  "With their cursors."
+  edges: [ExplanationEdge!]!
+  "Without them."
+  nodes: [Explanation!]!
+  "Where the page stands."
+  pageInfo: PageInfo!
+}
+
+"An explanation in a list."
+type ExplanationEdge {
+  "Give it as after to read on behind this one."
+  cursor: String!
+  "The explanation."
+  node: Explanation!
+}
+
+"What a supposed occurrence would cost."
+type Exposure {
+  "When it is supposed to happen."
+  occurredAt: DateTime!
+  "The sums, one a currency."
+  totals: [ExposureTotal!]!
+  "The paying claims by share of the limit; bands without any are left out."
+  bands: [ExposureBand!]!
+  "The policies it touches, the largest payment first. Errors: cursor_invalid."
+  policies(
+    "How many, to 100."
+    first: Int! = 25
+    "Where the page before ended."
+    after: String
+    "Whether to list those whose trigger it misses, too, behind the others."
+    nearMisses: Boolean! = false
+  ): ExplanationConnection!
+}
+
+"What a supposed occurrence would cost in one currency."
+type ExposureTotal {
+  "ISO 4217 code."
+  currency: String!
+  "Policies whose place it touches in their time."
+  touched: Int!
+  "Those whose trigger it misses."
+  nearMisses: Int!
+  "Claims that would be approved."
+  paying: Int!
+  "What the terms owe: factor × limit, summed."
+  owed: Money!
+  "What of it the limits still hold: what would be paid."
+  payable: Money!
+}
+
+"Claims that would be approved, of one currency and one range of factors."
+type ExposureBand {
+  "ISO 4217 code."
+  currency: String!
+  "Share of the limit, left out."
+  from: Decimal!
+  "Share of the limit, included."
+  to: Decimal!
+  "How many."
+  claims: Int!
+  "What the terms owe them."
+  owed: Money!
+  "What the limits still hold."
+  payable: Money!
+}
+
+"What one occurrence, past or supposed, means for one policy."
+type Explanation {
+  "The partner of the policy."
+  partner: String!
+  "Id of the policy."
+  policyId: ID!
+  "The policy. Scope policies:read."
+  policy: Policy!
+  "Key of the policy's product."
+  product: String!
+  "The moment that counts."
+  occurredAt: DateTime!
+  "Whether the trigger is met."
+  met: Boolean!
+  "Whether money is owed: by the decision of the claim where there is one, else by what would be decided now."
+  pays: Boolean!
+  "What was measured; null when nothing measured touched the place."
+  index: Measure
+  "The boundary reached, or the nearest one that was missed."
+  threshold: Measure!
+  "How far the index is from the threshold; null when it is reached or nothing was measured."
+  missedBy: Measure
+  "Share of the limit."
+  factor: Decimal!
+  "What the terms owe: factor × limit."
+  amount: Money!
+  "What of it the limit still holds, or what the claim was granted."
+  payable: Money!
+  "To the centre of the circle, two decimals; null at a station."
+  distanceKm: Float
+  "Within which the index counts; null at a station."
+  radiusKm: Float
+  "Whether the source's values are final."
+  stage: DeterminationStage!
+  "Why, for programs."
+  reasons: [ReasonCode!]!
+  "Why, for people, in reading order."
+  sentences: [String!]!
+  "The claim that was made of it, if any."
+  claim: ClaimBrief
+}
+
+"A claim by its id and state."
+type ClaimBrief {
+  "Id of the claim, clm_…."
+  id: ID!
+  "Where it stands."
+  status: ClaimStatus!
+}
+
+"Whether a determination rests on values that may still change."
+enum DeterminationStage {
+  "The source may still revise them."
+  PROVISIONAL
+  "The source stands by them."
+  FINAL
+}
+
+"Which occurrences or observations."
+input HappenedFilterInput {
+  "Of this kind."
+  kind: ObservationKind
+  "Of this source."
+  source: String
+  "Of this occurrence; observations only."
+  occurrenceId: ID
+  "Since then, included."
+  from: DateTime
+  "Until then, left out."
+  to: DateTime
+}
+
+"What happened, or might: exactly one member."
+input OccurrenceRefInput {
+  "Id of an occurrence, occ_…."
+  id: ID
+  "What a source calls it."
+  sourceEvent: SourceEventInput
+  "What to suppose."
+  asIf: AsIfInput
+}
+
+"An event in its source's words."
+input SourceEventInput {
+  "Name of the source, such as usgs."
+  source: String!
+  "The source's id; for rain <station>/<last day>."
+  id: String!
+}
+
+"Something that did not happen: exactly one member."
+input AsIfInput {
+  "An earthquake."
+  earthquake: AsIfEarthquakeInput
+  "A storm."
+  storm: AsIfStormInput
+  "Rain."
+  rain: AsIfRainInput
+}
+
+"An earthquake as a source would finally report it."
+input AsIfEarthquakeInput {
+  "The epicentre."
+  location: PointInput!
+  "Moment magnitude."
+  magnitude: Decimal!
+  "Kilometres; unknown without one, which counts as within every depth limit."
+  depthKm: Decimal
+  "When; now without one."
+  at: DateTime
+}
+
+"A storm's track."
+input AsIfStormInput {
+  "Up to 200 positions."
+  fixes: [AsIfFixInput!]!
+}
+
+"One position of a storm."
+input AsIfFixInput {
+  "Where its centre is."
+  location: PointInput!
+  "Maximum sustained wind in knots."
+  windKn: Decimal!
+  "When; six hours after the fix before without one, and the first one's is now."
+  at: DateTime
+}
+
+"Days at a station, on top of what its source reported there: a day that is given replaces the reported one."
+input AsIfRainInput {
+  "Id of the station."
+  station: String!
+  "Whose reports the days join; ghcn without one."
+  source: String! = "ghcn"
+  "Up to 400 days."
+  days: [AsIfDayInput!]!
+}
+
+"One day of rain."
+input AsIfDayInput {
+  "Any moment of the UTC day."
+  day: DateTime!
+  "Millimetres."
+  precipitationMm: Decimal!
 }
 `, BuiltIn: false},
 	{Name: "../schema/operator.graphqls", Input: `extend type Mutation {
@@ -2760,6 +4327,193 @@ type BindPolicyPayload {
   policy: Policy!
   "As it was sent."
   clientMutationId: String
+}
+`, BuiltIn: false},
+	{Name: "../schema/portfolio.graphqls", Input: `extend type Query {
+  """
+  The figures of a book at one instant, for dashboards. Partners see their own, operators everybody's. No figure ever mixes
+  currencies. What is in force, at risk or in doubt is so now; what was bound, claimed and paid is of the time from from to
+  to, at most five years. Scopes policies:read and claims:read. Errors: parameter_invalid, partner_mismatch.
+  """
+  portfolio(
+    "For operators: the partner whose book it is; everybody's without one."
+    partner: String
+    "Key of the only product to count."
+    product: String
+    "The only currency to count, ISO 4217."
+    currency: String
+    "Included; a year before to without one."
+    from: DateTime
+    "Left out; now without one."
+    to: DateTime
+  ): Portfolio!
+}
+
+"The figures of a book. Each costs one pass over the records it counts."
+type Portfolio {
+  "The instant for which what is in force, at risk and in doubt is told."
+  asOf: DateTime!
+  "The beginning of the time in which things are counted, included."
+  from: DateTime!
+  "The end of the time in which things are counted, left out."
+  to: DateTime!
+  """
+  Policies in force or bound in the time, with what they cost. In force is a policy that is active and whose cover has begun
+  and not ended, its waiting period included. Errors: parameter_invalid.
+  """
+  book(
+    "What tells the lines apart, besides the currency, which always does."
+    by: [BookDimension!]! = []
+    "At most so many lines, to 1000: those with the largest limit at risk within each currency."
+    first: Int! = 100
+  ): Book!
+  "Claims opened in the time, by the state they are in now."
+  claimsByStatus: [ClaimFigure!]!
+  "Payouts made in the time, by the state they are in now."
+  payoutsByStatus: [PayoutFigure!]!
+  "What happened over time, one series a currency. Errors: parameter_invalid for more than 400 points."
+  series("How long a point lasts." interval: SeriesInterval! = MONTH): [Series!]!
+  """
+  Money whose way is unknown or barred now: payouts that are reconciling or blocked, whenever they were made, by how long
+  their beneficiaries have waited since they were made.
+  """
+  doubt: [DoubtFigure!]!
+}
+
+"What lines of a book are told apart by."
+enum BookDimension {
+  "A line for each product."
+  PRODUCT
+  "A line for each partner."
+  PARTNER
+  "A line for each place: cells of one degree, or stations."
+  CELL
+}
+
+"How long a point of a series lasts, in UTC."
+enum SeriesInterval {
+  "From midnight."
+  DAY
+  "ISO 8601 weeks, from Monday."
+  WEEK
+  "Calendar months."
+  MONTH
+}
+
+"Lines of a book."
+type Book {
+  "In order of currency, the largest limit at risk first."
+  lines: [BookLine!]!
+  "Whether there are more lines than were asked for."
+  more: Boolean!
+}
+
+"Policies of one currency, summed."
+type BookLine {
+  "Key of the product; null where lines are not told apart by it."
+  product: String
+  "The partner; null where lines are not told apart by it."
+  partner: String
+  "Where the policies lie; null where lines are not told apart by it."
+  cell: PlaceCell
+  "ISO 4217 code."
+  currency: String!
+  "How many are in force now."
+  policiesInForce: Long!
+  "What is left of their limits."
+  limitAtRisk: Money!
+  "Their whole premium."
+  premiumInForce: Money!
+  "How many were bound in the time asked for."
+  policiesBound: Long!
+  "The premium of those that were bound."
+  premiumWritten: Money!
+  "What was released under those that were bound and did not come back, whenever."
+  paid: Money!
+  "What is owed under those that were bound and is not paid yet."
+  reserved: Money!
+  """
+  (paid + reserved) / premiumWritten, four decimals, rounded half up: the policy-year view of Werner and Modlin, Basic
+  Ratemaking (CAS, 2016). Null without premium.
+  """
+  lossRatio: Decimal
+}
+
+"""
+Where policies lie: the cell of one degree that holds the middle of the box around a circle, which is its centre unless the
+circle reaches a pole; or a station.
+"""
+type PlaceCell {
+  "N23E121 by the south-west corner, or the station."
+  name: String!
+  "Of the south-west corner, whole degrees; null for a station."
+  latitude: Int
+  "Of the south-west corner, whole degrees from -180 to 179; null for a station."
+  longitude: Int
+  "Id of the station; null for a cell."
+  station: String
+}
+
+"Claims of one state and one currency."
+type ClaimFigure {
+  "The state they are in."
+  status: ClaimStatus!
+  "How many."
+  count: Long!
+  "What they are owed; claims that are not decided are owed nothing yet."
+  amount: Money!
+}
+
+"Payouts of one state and one currency."
+type PayoutFigure {
+  "The state they are in."
+  status: PayoutStatus!
+  "How many."
+  count: Long!
+  "Their sum."
+  amount: Money!
+}
+
+"What happened in one currency over time."
+type Series {
+  "ISO 4217 code."
+  currency: String!
+  "Every point of the time asked for, the oldest first; those in which nothing happened have zeros."
+  points: [SeriesPoint!]!
+}
+
+"One day, week or month, cut to the time asked for."
+type SeriesPoint {
+  "Its beginning, included."
+  from: DateTime!
+  "Its end, left out."
+  to: DateTime!
+  "Policies bound in it."
+  policiesBound: Long!
+  "Their premium."
+  premiumWritten: Money!
+  "Claims opened in it."
+  claimsOpened: Long!
+  "What the claims are owed whose last approval fell in it."
+  claimsApproved: Money!
+  "What the rail sent in it, also what came back later."
+  payoutsReleased: Money!
+  "(paid + reserved) / premiumWritten of the policies bound in it, whenever they were paid; null without premium."
+  lossRatio: Decimal
+}
+
+"Payouts of one state and currency whose age lies in a range."
+type DoubtFigure {
+  "RECONCILING or BLOCKED."
+  status: PayoutStatus!
+  "Their least age, included."
+  olderThan: Duration!
+  "The age that none of them has reached; null for the oldest."
+  under: Duration
+  "How many."
+  count: Long!
+  "Their sum."
+  amount: Money!
 }
 `, BuiltIn: false},
 	{Name: "../schema/quote.graphqls", Input: `extend type Query {
@@ -3353,6 +5107,46 @@ func (ec *executionContext) childFields_BlockPayoutPayload(ctx context.Context, 
 	return nil, fmt.Errorf("no field named %q was found under type BlockPayoutPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_Book(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "lines":
+		return ec.fieldContext_Book_lines(ctx, field)
+	case "more":
+		return ec.fieldContext_Book_more(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Book", field.Name)
+}
+
+func (ec *executionContext) childFields_BookLine(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "product":
+		return ec.fieldContext_BookLine_product(ctx, field)
+	case "partner":
+		return ec.fieldContext_BookLine_partner(ctx, field)
+	case "cell":
+		return ec.fieldContext_BookLine_cell(ctx, field)
+	case "currency":
+		return ec.fieldContext_BookLine_currency(ctx, field)
+	case "policiesInForce":
+		return ec.fieldContext_BookLine_policiesInForce(ctx, field)
+	case "limitAtRisk":
+		return ec.fieldContext_BookLine_limitAtRisk(ctx, field)
+	case "premiumInForce":
+		return ec.fieldContext_BookLine_premiumInForce(ctx, field)
+	case "policiesBound":
+		return ec.fieldContext_BookLine_policiesBound(ctx, field)
+	case "premiumWritten":
+		return ec.fieldContext_BookLine_premiumWritten(ctx, field)
+	case "paid":
+		return ec.fieldContext_BookLine_paid(ctx, field)
+	case "reserved":
+		return ec.fieldContext_BookLine_reserved(ctx, field)
+	case "lossRatio":
+		return ec.fieldContext_BookLine_lossRatio(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type BookLine", field.Name)
+}
+
 func (ec *executionContext) childFields_CancelPolicyPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "policy":
@@ -3401,6 +5195,28 @@ func (ec *executionContext) childFields_Claim(ctx context.Context, field graphql
 		return ec.fieldContext_Claim_adjudications(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Claim", field.Name)
+}
+
+func (ec *executionContext) childFields_ClaimBrief(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_ClaimBrief_id(ctx, field)
+	case "status":
+		return ec.fieldContext_ClaimBrief_status(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ClaimBrief", field.Name)
+}
+
+func (ec *executionContext) childFields_ClaimFigure(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "status":
+		return ec.fieldContext_ClaimFigure_status(ctx, field)
+	case "count":
+		return ec.fieldContext_ClaimFigure_count(ctx, field)
+	case "amount":
+		return ec.fieldContext_ClaimFigure_amount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ClaimFigure", field.Name)
 }
 
 func (ec *executionContext) childFields_Cover(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -3469,6 +5285,22 @@ func (ec *executionContext) childFields_DisablePartnerPayload(ctx context.Contex
 	return nil, fmt.Errorf("no field named %q was found under type DisablePartnerPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_DoubtFigure(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "status":
+		return ec.fieldContext_DoubtFigure_status(ctx, field)
+	case "olderThan":
+		return ec.fieldContext_DoubtFigure_olderThan(ctx, field)
+	case "under":
+		return ec.fieldContext_DoubtFigure_under(ctx, field)
+	case "count":
+		return ec.fieldContext_DoubtFigure_count(ctx, field)
+	case "amount":
+		return ec.fieldContext_DoubtFigure_amount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DoubtFigure", field.Name)
+}
+
 func (ec *executionContext) childFields_EnablePartnerPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "partner":
@@ -3477,6 +5309,122 @@ func (ec *executionContext) childFields_EnablePartnerPayload(ctx context.Context
 		return ec.fieldContext_EnablePartnerPayload_clientMutationId(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type EnablePartnerPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_Explanation(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "partner":
+		return ec.fieldContext_Explanation_partner(ctx, field)
+	case "policyId":
+		return ec.fieldContext_Explanation_policyId(ctx, field)
+	case "policy":
+		return ec.fieldContext_Explanation_policy(ctx, field)
+	case "product":
+		return ec.fieldContext_Explanation_product(ctx, field)
+	case "occurredAt":
+		return ec.fieldContext_Explanation_occurredAt(ctx, field)
+	case "met":
+		return ec.fieldContext_Explanation_met(ctx, field)
+	case "pays":
+		return ec.fieldContext_Explanation_pays(ctx, field)
+	case "index":
+		return ec.fieldContext_Explanation_index(ctx, field)
+	case "threshold":
+		return ec.fieldContext_Explanation_threshold(ctx, field)
+	case "missedBy":
+		return ec.fieldContext_Explanation_missedBy(ctx, field)
+	case "factor":
+		return ec.fieldContext_Explanation_factor(ctx, field)
+	case "amount":
+		return ec.fieldContext_Explanation_amount(ctx, field)
+	case "payable":
+		return ec.fieldContext_Explanation_payable(ctx, field)
+	case "distanceKm":
+		return ec.fieldContext_Explanation_distanceKm(ctx, field)
+	case "radiusKm":
+		return ec.fieldContext_Explanation_radiusKm(ctx, field)
+	case "stage":
+		return ec.fieldContext_Explanation_stage(ctx, field)
+	case "reasons":
+		return ec.fieldContext_Explanation_reasons(ctx, field)
+	case "sentences":
+		return ec.fieldContext_Explanation_sentences(ctx, field)
+	case "claim":
+		return ec.fieldContext_Explanation_claim(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Explanation", field.Name)
+}
+
+func (ec *executionContext) childFields_ExplanationConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_ExplanationConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_ExplanationConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_ExplanationConnection_pageInfo(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ExplanationConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_ExplanationEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_ExplanationEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_ExplanationEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ExplanationEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_Exposure(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "occurredAt":
+		return ec.fieldContext_Exposure_occurredAt(ctx, field)
+	case "totals":
+		return ec.fieldContext_Exposure_totals(ctx, field)
+	case "bands":
+		return ec.fieldContext_Exposure_bands(ctx, field)
+	case "policies":
+		return ec.fieldContext_Exposure_policies(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Exposure", field.Name)
+}
+
+func (ec *executionContext) childFields_ExposureBand(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "currency":
+		return ec.fieldContext_ExposureBand_currency(ctx, field)
+	case "from":
+		return ec.fieldContext_ExposureBand_from(ctx, field)
+	case "to":
+		return ec.fieldContext_ExposureBand_to(ctx, field)
+	case "claims":
+		return ec.fieldContext_ExposureBand_claims(ctx, field)
+	case "owed":
+		return ec.fieldContext_ExposureBand_owed(ctx, field)
+	case "payable":
+		return ec.fieldContext_ExposureBand_payable(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ExposureBand", field.Name)
+}
+
+func (ec *executionContext) childFields_ExposureTotal(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "currency":
+		return ec.fieldContext_ExposureTotal_currency(ctx, field)
+	case "touched":
+		return ec.fieldContext_ExposureTotal_touched(ctx, field)
+	case "nearMisses":
+		return ec.fieldContext_ExposureTotal_nearMisses(ctx, field)
+	case "paying":
+		return ec.fieldContext_ExposureTotal_paying(ctx, field)
+	case "owed":
+		return ec.fieldContext_ExposureTotal_owed(ctx, field)
+	case "payable":
+		return ec.fieldContext_ExposureTotal_payable(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ExposureTotal", field.Name)
 }
 
 func (ec *executionContext) childFields_FieldError(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -3511,6 +5459,78 @@ func (ec *executionContext) childFields_Money(ctx context.Context, field graphql
 	return nil, fmt.Errorf("no field named %q was found under type Money", field.Name)
 }
 
+func (ec *executionContext) childFields_NamedMeasure(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "name":
+		return ec.fieldContext_NamedMeasure_name(ctx, field)
+	case "value":
+		return ec.fieldContext_NamedMeasure_value(ctx, field)
+	case "unit":
+		return ec.fieldContext_NamedMeasure_unit(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type NamedMeasure", field.Name)
+}
+
+func (ec *executionContext) childFields_Observation(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_Observation_id(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_Observation_createdAt(ctx, field)
+	case "updatedAt":
+		return ec.fieldContext_Observation_updatedAt(ctx, field)
+	case "version":
+		return ec.fieldContext_Observation_version(ctx, field)
+	case "source":
+		return ec.fieldContext_Observation_source(ctx, field)
+	case "sourceEventId":
+		return ec.fieldContext_Observation_sourceEventId(ctx, field)
+	case "kind":
+		return ec.fieldContext_Observation_kind(ctx, field)
+	case "occurredAt":
+		return ec.fieldContext_Observation_occurredAt(ctx, field)
+	case "stage":
+		return ec.fieldContext_Observation_stage(ctx, field)
+	case "revision":
+		return ec.fieldContext_Observation_revision(ctx, field)
+	case "location":
+		return ec.fieldContext_Observation_location(ctx, field)
+	case "station":
+		return ec.fieldContext_Observation_station(ctx, field)
+	case "measures":
+		return ec.fieldContext_Observation_measures(ctx, field)
+	case "aliases":
+		return ec.fieldContext_Observation_aliases(ctx, field)
+	case "replayedFrom":
+		return ec.fieldContext_Observation_replayedFrom(ctx, field)
+	case "occurrenceId":
+		return ec.fieldContext_Observation_occurrenceId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Observation", field.Name)
+}
+
+func (ec *executionContext) childFields_ObservationConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_ObservationConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_ObservationConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_ObservationConnection_pageInfo(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ObservationConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_ObservationEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_ObservationEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_ObservationEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ObservationEdge", field.Name)
+}
+
 func (ec *executionContext) childFields_ObservationResult(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "index":
@@ -3523,6 +5543,64 @@ func (ec *executionContext) childFields_ObservationResult(ctx context.Context, f
 		return ec.fieldContext_ObservationResult_errors(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ObservationResult", field.Name)
+}
+
+func (ec *executionContext) childFields_Occurrence(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_Occurrence_id(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_Occurrence_createdAt(ctx, field)
+	case "updatedAt":
+		return ec.fieldContext_Occurrence_updatedAt(ctx, field)
+	case "version":
+		return ec.fieldContext_Occurrence_version(ctx, field)
+	case "source":
+		return ec.fieldContext_Occurrence_source(ctx, field)
+	case "sourceEventId":
+		return ec.fieldContext_Occurrence_sourceEventId(ctx, field)
+	case "kind":
+		return ec.fieldContext_Occurrence_kind(ctx, field)
+	case "occurredAt":
+		return ec.fieldContext_Occurrence_occurredAt(ctx, field)
+	case "lastAt":
+		return ec.fieldContext_Occurrence_lastAt(ctx, field)
+	case "stage":
+		return ec.fieldContext_Occurrence_stage(ctx, field)
+	case "sourceVersion":
+		return ec.fieldContext_Occurrence_sourceVersion(ctx, field)
+	case "mergedInto":
+		return ec.fieldContext_Occurrence_mergedInto(ctx, field)
+	case "sandbox":
+		return ec.fieldContext_Occurrence_sandbox(ctx, field)
+	case "policies":
+		return ec.fieldContext_Occurrence_policies(ctx, field)
+	case "observations":
+		return ec.fieldContext_Occurrence_observations(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Occurrence", field.Name)
+}
+
+func (ec *executionContext) childFields_OccurrenceConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_OccurrenceConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_OccurrenceConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_OccurrenceConnection_pageInfo(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type OccurrenceConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_OccurrenceEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_OccurrenceEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_OccurrenceEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type OccurrenceEdge", field.Name)
 }
 
 func (ec *executionContext) childFields_PageInfo(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -3619,6 +5697,18 @@ func (ec *executionContext) childFields_Payout(ctx context.Context, field graphq
 	return nil, fmt.Errorf("no field named %q was found under type Payout", field.Name)
 }
 
+func (ec *executionContext) childFields_PayoutFigure(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "status":
+		return ec.fieldContext_PayoutFigure_status(ctx, field)
+	case "count":
+		return ec.fieldContext_PayoutFigure_count(ctx, field)
+	case "amount":
+		return ec.fieldContext_PayoutFigure_amount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PayoutFigure", field.Name)
+}
+
 func (ec *executionContext) childFields_PayoutShape(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "shape":
@@ -3669,6 +5759,30 @@ func (ec *executionContext) childFields_Place(ctx context.Context, field graphql
 	return nil, fmt.Errorf("no field named %q was found under type Place", field.Name)
 }
 
+func (ec *executionContext) childFields_PlaceCell(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "name":
+		return ec.fieldContext_PlaceCell_name(ctx, field)
+	case "latitude":
+		return ec.fieldContext_PlaceCell_latitude(ctx, field)
+	case "longitude":
+		return ec.fieldContext_PlaceCell_longitude(ctx, field)
+	case "station":
+		return ec.fieldContext_PlaceCell_station(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PlaceCell", field.Name)
+}
+
+func (ec *executionContext) childFields_Point(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "latitude":
+		return ec.fieldContext_Point_latitude(ctx, field)
+	case "longitude":
+		return ec.fieldContext_Point_longitude(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Point", field.Name)
+}
+
 func (ec *executionContext) childFields_Policy(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "id":
@@ -3717,6 +5831,28 @@ func (ec *executionContext) childFields_Policy(ctx context.Context, field graphq
 		return ec.fieldContext_Policy_cancelledAt(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Policy", field.Name)
+}
+
+func (ec *executionContext) childFields_Portfolio(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "asOf":
+		return ec.fieldContext_Portfolio_asOf(ctx, field)
+	case "from":
+		return ec.fieldContext_Portfolio_from(ctx, field)
+	case "to":
+		return ec.fieldContext_Portfolio_to(ctx, field)
+	case "book":
+		return ec.fieldContext_Portfolio_book(ctx, field)
+	case "claimsByStatus":
+		return ec.fieldContext_Portfolio_claimsByStatus(ctx, field)
+	case "payoutsByStatus":
+		return ec.fieldContext_Portfolio_payoutsByStatus(ctx, field)
+	case "series":
+		return ec.fieldContext_Portfolio_series(ctx, field)
+	case "doubt":
+		return ec.fieldContext_Portfolio_doubt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Portfolio", field.Name)
 }
 
 func (ec *executionContext) childFields_Price(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -3847,6 +5983,38 @@ func (ec *executionContext) childFields_Season(ctx context.Context, field graphq
 		return ec.fieldContext_Season_to(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Season", field.Name)
+}
+
+func (ec *executionContext) childFields_Series(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "currency":
+		return ec.fieldContext_Series_currency(ctx, field)
+	case "points":
+		return ec.fieldContext_Series_points(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Series", field.Name)
+}
+
+func (ec *executionContext) childFields_SeriesPoint(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "from":
+		return ec.fieldContext_SeriesPoint_from(ctx, field)
+	case "to":
+		return ec.fieldContext_SeriesPoint_to(ctx, field)
+	case "policiesBound":
+		return ec.fieldContext_SeriesPoint_policiesBound(ctx, field)
+	case "premiumWritten":
+		return ec.fieldContext_SeriesPoint_premiumWritten(ctx, field)
+	case "claimsOpened":
+		return ec.fieldContext_SeriesPoint_claimsOpened(ctx, field)
+	case "claimsApproved":
+		return ec.fieldContext_SeriesPoint_claimsApproved(ctx, field)
+	case "payoutsReleased":
+		return ec.fieldContext_SeriesPoint_payoutsReleased(ctx, field)
+	case "lossRatio":
+		return ec.fieldContext_SeriesPoint_lossRatio(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SeriesPoint", field.Name)
 }
 
 func (ec *executionContext) childFields_Trigger(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

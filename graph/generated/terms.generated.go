@@ -1709,6 +1709,22 @@ func (ec *executionContext) marshalNObservationKind2parapetᚋmodelᚋhazardᚐK
 	return res
 }
 
+func (ec *executionContext) unmarshalNObservationKind2string(ctx context.Context, v any) (string, error) {
+	res, err := scalar.UnmarshalWord(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNObservationKind2string(ctx context.Context, sel ast.SelectionSet, v string) graphql.Marshaler {
+	_ = sel
+	res := scalar.MarshalWord(v)
+	if res == graphql.Null {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+	}
+	return res
+}
+
 func (ec *executionContext) unmarshalNObservationStage2parapetᚋmodelᚋtriggerᚐStage(ctx context.Context, v any) (trigger.Stage, error) {
 	res, err := scalar.UnmarshalStage(v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -1717,6 +1733,22 @@ func (ec *executionContext) unmarshalNObservationStage2parapetᚋmodelᚋtrigger
 func (ec *executionContext) marshalNObservationStage2parapetᚋmodelᚋtriggerᚐStage(ctx context.Context, sel ast.SelectionSet, v trigger.Stage) graphql.Marshaler {
 	_ = sel
 	res := scalar.MarshalStage(v)
+	if res == graphql.Null {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+	}
+	return res
+}
+
+func (ec *executionContext) unmarshalNObservationStage2string(ctx context.Context, v any) (string, error) {
+	res, err := scalar.UnmarshalWord(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNObservationStage2string(ctx context.Context, sel ast.SelectionSet, v string) graphql.Marshaler {
+	_ = sel
+	res := scalar.MarshalWord(v)
 	if res == graphql.Null {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -1793,6 +1825,13 @@ func (ec *executionContext) marshalNTrigger2parapetᚋgraphᚋnodeᚐTrigger(ctx
 	return ec._Trigger(ctx, sel, &v)
 }
 
+func (ec *executionContext) marshalOMeasure2ᚖparapetᚋmodelᚋhazardᚐMeasure(ctx context.Context, sel ast.SelectionSet, v *hazard.Measure) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._Measure(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalOMoney2ᚖparapetᚋmodelᚋmoneyᚐMoney(ctx context.Context, sel ast.SelectionSet, v *money.Money) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -1806,6 +1845,24 @@ func (ec *executionContext) unmarshalOMoneyInput2ᚖparapetᚋmodelᚋmoneyᚐMo
 	}
 	res, err := ec.unmarshalInputMoneyInput(ctx, v)
 	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalOObservationKind2ᚖstring(ctx context.Context, v any) (*string, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := scalar.UnmarshalWord(v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOObservationKind2ᚖstring(ctx context.Context, sel ast.SelectionSet, v *string) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	_ = sel
+	_ = ctx
+	res := scalar.MarshalWord(*v)
+	return res
 }
 
 func (ec *executionContext) marshalOPerson2ᚖparapetᚋmodelᚋwireᚐPerson(ctx context.Context, sel ast.SelectionSet, v *wire.Person) graphql.Marshaler {

@@ -31,6 +31,10 @@ func (r *Reader) Node(ctx context.Context, id string) (Node, error) {
 		found, err = r.Claim(ctx, id)
 	case "pay":
 		found, err = r.Payout(ctx, id)
+	case "occ":
+		found, err = r.Occurrence(ctx, id)
+	case "obs":
+		found, err = r.Observation(ctx, id)
 	default:
 		return nil, nil
 	}

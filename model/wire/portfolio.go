@@ -60,7 +60,7 @@ type SeriesPoint struct {
 type DoubtFigure struct {
 	Status    string `json:"status"`     // reconciling, blocked
 	OlderThan string `json:"older_than"` // ISO 8601, boundary included
-	Under     string `json:"under"`      // ISO 8601; empty for the oldest
+	Under     *string `json:"under"`     // ISO 8601; null for the oldest
 	Count     int64  `json:"count"`
 	Amount    Money  `json:"amount"`
 }

@@ -1,0 +1,132 @@
+package node
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"parapet/model"
+	"parapet/model/wire"
+)
+
+// Occurrence is one thing that happened.
+type Occurrence struct {
+	*wire.Occurrence
+	kin *kin
+}
+
+// IsNode makes it findable.
+func (*Occurrence) IsNode() {}
+
+func (r *Reader) occurrences(records []*wire.Occurrence) []*Occurrence {
+	return together(r, records, func(o *wire.Occurrence) string { return o.ID }, func(o *wire.Occurrence, k *kin) *Occurrence { return &Occurrence{o, k} })
+}
+
+// Occurrence is one occurrence. Errors: not_found.
+func (r *Reader) Occurrence(ctx context.Context, id string) (*Occurrence, error) {
+	return one(r.occurrences)(r.Service.GetOccurrence(ctx, r.Actor, id))
+}
+
+// OccurrenceEdge is an occurrence in a list.
+type OccurrenceEdge struct {
+	Cursor string
+	Node   *Occurrence
+}
+
+// OccurrenceConnection is a page of occurrences.
+type OccurrenceConnection connection[*Occurrence, OccurrenceEdge]
+
+// Occurrences are what happened, the newest recorded first.
+func (r *Reader) Occurrences(ctx context.Context, first int, after *string, filter *HappenedFilterInput) (*OccurrenceConnection, error) {
+	page, err := r.Service.ListOccurrences(ctx, r.Actor, filter.narrow(), behind(first, after))
+	c, err := connect(page, err, r.occurrences, func(cursor string, o *Occurrence) OccurrenceEdge { return OccurrenceEdge{cursor, o} })
+	return (*OccurrenceConnection)(c), err
+}
+
+// Policies are those that it touched.
+func (o *Occurrence) Policies(ctx context.Context, first int, after *string, nearMisses bool) (*ExplanationConnection, error) {
+	page, err := o.kin.read.Service.TouchedBy(ctx, o.kin.read.Actor, o.ID, nearMisses, behind(first, after))
+	return o.kin.read.explained(page, err)
+}
+
+// Observations are what it is made of.
+func (o *Occurrence) Observations(ctx context.Context, first int, after *string) (*ObservationConnection, error) {
+	return o.kin.read.Observations(ctx, first, after, &HappenedFilterInput{OccurrenceID: &o.ID})
+}
+
+// HappenedFilterInput narrows lists of occurrences and observations.
+type HappenedFilterInput struct {
+	Kind         *string
+	Source       *string
+	OccurrenceID *string
+	From         *time.Time
+	To           *time.Time
+}
+
+func (f *HappenedFilterInput) narrow() model.HappenedFilter {
+	if f == nil {
+		return model.HappenedFilter{}
+	}
+	return model.HappenedFilter{Kind: orEmpty(f.Kind), Source: orEmpty(f.Source), OccurrenceID: orEmpty(f.OccurrenceID), From: f.From, To: f.To}
+}
+
+func orEmpty(text *string) string {
+	if text == nil {
+		return ""
+	}
+	return *text
+}
+
+// Observation is one measurement.
+type Observation struct{ *wire.Observation }
+
+// IsNode makes it findable.
+func (*Observation) IsNode() {}
+
+func observations(records []*wire.Observation) []*Observation {
+	list := make([]*Observation, len(records))
+	for i, record := range records {
+		list[i] = &Observation{record}
+	}
+	return list
+}
+
+// Observation is one observation. Errors: not_found.
+func (r *Reader) Observation(ctx context.Context, id string) (*Observation, error) {
+	return one(observations)(r.Service.GetObservation(ctx, r.Actor, id))
+}
+
+// Station that measured.
+func (o *Observation) Station() *string { return orNil(o.Observation.Station) }
+
+// NamedMeasure is a measured value with its name.
+type NamedMeasure struct {
+	Name string
+	wire.Measure
+}
+
+// Measures are the values, by name.
+func (o *Observation) Measures() []NamedMeasure {
+	measures := make([]NamedMeasure, 0, len(o.Observation.Measures))
+	for _, name := range slices.Sorted(maps.Keys(o.Observation.Measures)) {
+		measures = append(measures, NamedMeasure{name, o.Observation.Measures[name]})
+	}
+	return measures
+}
+
+// ObservationEdge is an observation in a list.
+type ObservationEdge struct {
+	Cursor string
+	Node   *Observation
+}
+
+// ObservationConnection is a page of observations.
+type ObservationConnection connection[*Observation, ObservationEdge]
+
+// Observations are what sources measured, the newest recorded first.
+func (r *Reader) Observations(ctx context.Context, first int, after *string, filter *HappenedFilterInput) (*ObservationConnection, error) {
+	page, err := r.Service.ListObservations(ctx, r.Actor, filter.narrow(), behind(first, after))
+	c, err := connect(page, err, observations, func(cursor string, o *Observation) ObservationEdge { return ObservationEdge{cursor, o} })
+	return (*ObservationConnection)(c), err
+}

@@ -1,0 +1,41 @@
+package node
+
+import (
+	"context"
+	"time"
+
+	"parapet/model"
+	"parapet/model/wire"
+)
+
+// Portfolio is the figures of a book at one instant.
+type Portfolio struct{ *model.Portfolio }
+
+// Portfolio opens a book.
+func (r *Reader) Portfolio(ctx context.Context, partner, product, currency *string, from, to *time.Time) (*Portfolio, error) {
+	p, err := r.Service.OpenPortfolio(ctx, r.Actor, model.PortfolioFilter{
+		Partner: orEmpty(partner), Product: orEmpty(product), Currency: orEmpty(currency), From: from, To: to,
+	})
+	return &Portfolio{p}, err
+}
+
+// Book is lines of a book.
+type Book struct {
+	Lines []wire.BookLine
+	More  bool
+}
+
+// Book sums the policies.
+func (p *Portfolio) Book(ctx context.Context, by []string, first int) (*Book, error) {
+	dimensions := make([]model.Dimension, len(by))
+	for i, word := range by {
+		dimensions[i] = model.Dimension(word)
+	}
+	lines, more, err := p.Portfolio.Book(ctx, dimensions, first)
+	return &Book{lines, more}, err
+}
+
+// Series tells what happened over time.
+func (p *Portfolio) Series(ctx context.Context, interval string) ([]wire.Series, error) {
+	return p.Portfolio.Series(ctx, model.Interval(interval))
+}
