@@ -289,13 +289,13 @@ func (b book) doubted(t *testing.T, p *model.Portfolio) {
 			f := wire.DoubtFigure{Status: payout.Status, OlderThan: "P30D"}
 			switch age := p.AsOf.Sub(payout.CreatedAt); {
 			case age < time.Hour:
-				f.OlderThan, f.Under = "PT0S", "PT1H"
+				f.OlderThan, f.Under = "PT0S", new("PT1H")
 			case age < day:
-				f.OlderThan, f.Under = "PT1H", "P1D"
+				f.OlderThan, f.Under = "PT1H", new("P1D")
 			case age < 7*day:
-				f.OlderThan, f.Under = "P1D", "P7D"
+				f.OlderThan, f.Under = "P1D", new("P7D")
 			case age < 30*day:
-				f.OlderThan, f.Under = "P7D", "P30D"
+				f.OlderThan, f.Under = "P7D", new("P30D")
 			}
 			key := f.Status + f.OlderThan + payout.Amount.Currency
 			f.Count, f.Amount = want[key].Count+1, wire.Money{Amount: want[key].Amount.Amount + payout.Amount.Amount, Currency: payout.Amount.Currency}

@@ -58,9 +58,9 @@ type SeriesPoint struct {
 // DoubtFigure is money that has not arrived and is not on its way: payouts of
 // one state and currency whose age lies in a range.
 type DoubtFigure struct {
-	Status    string `json:"status"`     // reconciling, blocked
-	OlderThan string `json:"older_than"` // ISO 8601, boundary included
-	Under     *string `json:"under"`     // ISO 8601; null for the oldest
-	Count     int64  `json:"count"`
-	Amount    Money  `json:"amount"`
+	Status    string  `json:"status"`     // reconciling, blocked
+	OlderThan string  `json:"older_than"` // ISO 8601, boundary included
+	Under     *string `json:"under"`      // ISO 8601; null for the oldest
+	Count     int64   `json:"count"`
+	Amount    Money   `json:"amount"`
 }
