@@ -1,6 +1,8 @@
 package graph_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -64,6 +66,12 @@ func TestThePortfolioOfADashboard(t *testing.T) {
 	require.Equal(t, "partner_mismatch", refused.Errors[0].Extensions.Code)
 	refused = d.ask(t, ask{document: `{ portfolio(from: "2000-01-01T00:00:00Z") { asOf } }`})
 	require.Equal(t, "parameter_invalid", refused.Errors[0].Extensions.Code)
+	many := strings.Builder{}
+	for i := range 50 {
+		fmt.Fprintf(&many, "a%d: doubt { count } ", i)
+	}
+	refused = d.ask(t, ask{document: "{ portfolio { " + many.String() + "} }"})
+	require.Equal(t, "query_too_costly", refused.Errors[0].Extensions.Code)
 	refused = d.ask(t, ask{as: "nobody", document: `{ portfolio { asOf } }`})
 	require.Equal(t, "insufficient_scope", refused.Errors[0].Extensions.Code)
 }

@@ -51,9 +51,8 @@ func TestAnExplanationIsTheClaimsDetermination(t *testing.T) {
 	require.Equal(t, claim.Decision.ReasonCodes, e.Reasons)
 	said := *claim.Determination
 	said.SourceVersion, said.TermsHash, said.ReceiptHash = "", "", ""
-	require.Equal(t, said, wire.Determination{
-		Index: e.Index, Threshold: e.Threshold, DistanceKM: e.DistanceKM, Factor: e.Factor, Amount: e.Amount, Stage: e.Stage,
-	})
+	explained := wire.Determination{Index: e.Index, Threshold: e.Threshold, DistanceKM: e.DistanceKM, Factor: e.Factor, Amount: e.Amount, Stage: e.Stage}
+	require.Equal(t, said, explained)
 	require.Equal(t, []string{
 		"usgs reported us1: magnitude 6.6 mw, 22.01 km from the insured place's centre (final values).",
 		"It reaches the threshold of 6.5 mw, which pays a share of 0.5 of the limit of 100,000.00 USD: 50,000.00 USD.",

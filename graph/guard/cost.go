@@ -18,6 +18,7 @@ const (
 	listed   = 10  // entries taken for a list that is no connection, such as a claim's payouts
 
 	writing      = 500  // a mutation's own price: it locks, writes and tells others
+	summing      = 500  // a figure's: it goes through a whole book
 	wholeSchema  = 1000 // __schema: every type there is
 	oneType      = 100  // __type
 	unimaginable = math.MaxInt32
@@ -28,13 +29,16 @@ const (
 	connectionEnd = "Connection"
 	edgeEnd       = "Edge"
 	record        = "Node"
+	portfolio     = "Portfolio"
+	exposure      = "Exposure"
 )
 
 // Cost is how many records and list entries an operation's resolvers can return:
 // 1 for each, and for each connection, whose first (or last, or 25) multiplies
-// what is selected on its nodes; a mutation counts 500 besides. What comes with
-// its record is free: scalars, money, a cover, edges. Errors: validation_failed when there is no such operation, and
-// query_too_costly above the limit, with the cost all the same.
+// what is selected on its nodes; a mutation counts 500 besides, and so does a
+// figure of a portfolio and an exposure. What comes with its record is free:
+// scalars, money, a cover, edges. Errors: validation_failed when there is no such
+// operation, and query_too_costly above the limit, with the cost all the same.
 func (d *Document) Cost(operation string, variables map[string]any) (int, error) {
 	chosen := d.Operations.ForName(operation)
 	if chosen == nil && operation == "" {
@@ -119,7 +123,15 @@ func (c *costing) field(f *ast.Field, on *ast.Definition, entries int) int {
 		entriesBelow = c.length(f, definition)
 	}
 	below := c.set(f.SelectionSet, c.schema.Types[name], entriesBelow)
-	return int(min(int64(times)*int64(own+below), unimaginable))
+	return int(min(int64(times)*int64(own+below)+sums(definition, on), unimaginable))
+}
+
+// sums is the price of going through a book, however few lines come of it.
+func sums(definition *ast.FieldDefinition, on *ast.Definition) int64 {
+	if on.Name == portfolio || definition.Type.Name() == exposure || on.Name == exposure && strings.HasSuffix(definition.Type.Name(), connectionEnd) {
+		return summing
+	}
+	return 0
 }
 
 // own is what one object costs without what is below it.
