@@ -19,34 +19,56 @@ import (
 type walker struct {
 	*house
 
-	t      *testing.T
-	ids    map[string]string // path parameters
-	bodies map[string]string // a good request with every member, by path
-	counts map[string]int
+	t       *testing.T
+	base    string
+	ids     map[string]string  // path parameters
+	bodies  map[string]string  // a good request with every member, by path
+	context *jsonschema.Schema // of the product that is quoted
+	counts  map[string]int
 }
 
-// Every operation of the document is called without a token, without the scope,
-// by a stranger, with a broken body, and with every member of its body wrong, null,
-// too long or left out. Each is refused as the contract says; nothing is a 500.
+// Every operation of the document is called under both base addresses: without a
+// token, without the scope, by a stranger, with every header and parameter wrong,
+// with a broken body, and with every member of its body, at any depth, wrong, null,
+// too long or left out. Each is refused as the contract says, in the words of the
+// document; nothing is a 500.
 func TestWalkEveryOperation(t *testing.T) {
 	t.Parallel()
+	for _, base := range []string{"/v1", "/parametric/v1"} {
+		t.Run(strings.Trim(base, "/"), func(t *testing.T) {
+			t.Parallel()
+			w := newWalker(t, base)
+			document, err := committed()
+			require.NoError(t, err)
+			for _, path := range slices.Sorted(maps.Keys(document.paths)) {
+				for _, method := range []string{"DELETE", "GET", "PATCH", "POST", "PUT"} {
+					if operation, _ := document.operation(path, method); operation != nil {
+						w.operation(method, path, operation)
+					} else {
+						w.otherMethod(method, path, document.paths[path].(map[string]any))
+					}
+				}
+			}
+			require.Greater(t, w.counts["calls"], 700)
+			require.Zero(t, w.counts["5xx"])
+			t.Logf("walked %s: 5xx:0 %v", base, w.counts)
+		})
+	}
+}
+
+// newWalker makes a record of every noun, for the paths to name.
+func newWalker(t *testing.T, base string) *walker {
+	t.Helper()
 	h := newHouse(t)
 	quote, policy, claim := h.claim(t)
 	attachment := record[wire.Attachment](t, h.post(t, 201, "/v1/claims/"+claim.ID+"/attachments", body("/attachments")))
-	w := &walker{house: h, t: t, counts: map[string]int{}, ids: map[string]string{
+	product := record[wire.Product](t, h.get(t, "/v1/products/quake-circle"))
+	w := &walker{house: h, t: t, base: base, counts: map[string]int{}, context: schemaOf(t, product.Context), ids: map[string]string{
 		"quote_id": quote.ID, "policy_id": policy.ID, "claim_id": claim.ID, "payout_id": claim.Payouts[0].ID,
 		"attachment_id": attachment.ID, "key": "quake-circle",
 	}}
 	w.bodies = w.whole(h.quake(t, "walk"))
-	document, err := committed()
-	require.NoError(t, err)
-	for _, path := range slices.Sorted(maps.Keys(document.paths)) {
-		for _, method := range slices.Sorted(maps.Keys(document.paths[path].(map[string]any))) {
-			w.operation(strings.ToUpper(method), path)
-		}
-	}
-	t.Logf("walked: %v", w.counts)
-	require.Greater(t, w.counts["calls"], 400)
+	return w
 }
 
 // whole are requests that name every member there is.
@@ -65,21 +87,42 @@ func (w *walker) whole(observation string) map[string]string {
 	}
 }
 
-func (w *walker) operation(method, template string) {
-	path := "/v1" + template
+// at is the address of a path's own record.
+func (w *walker) at(template string) string {
+	path := w.base + template
 	for name, id := range w.ids {
 		path = strings.ReplaceAll(path, "{"+name+"}", id)
 	}
-	client := "acme"
+	return path
+}
+
+// otherMethod is one that the path does not take.
+func (w *walker) otherMethod(method, template string, takes map[string]any) {
+	allowed := []string{}
+	for name := range takes {
+		allowed = append(allowed, strings.ToUpper(name))
+	}
+	if takes["get"] != nil {
+		allowed = append(allowed, "HEAD")
+	}
+	slices.Sort(allowed)
+	answer := w.expect("other method", "acme", nil, request{method, w.at(template), "", nil}, 405)
+	require.Equal(w.t, strings.Join(allowed, ", "), answer.Header.Get("Allow"))
+}
+
+func (w *walker) operation(method, template string, operation map[string]any) {
+	path, client, good := w.at(template), "acme", ""
 	if template == "/observations" {
 		client = "source"
 	}
-	good := w.bodies[template]
-	if method == "GET" {
-		good = ""
+	if method == "POST" {
+		good = w.bodies[template]
 	}
 	w.expect("no token", "", nil, request{method, path, good, []string{"Authorization: "}}, 401)
 	w.expect("wrong scope", "acme", []string{"events:read"}, request{method, path, good, nil}, 403)
+	if responses := operation["responses"].(map[string]any); responses["406"] != nil {
+		w.expect("not acceptable", client, nil, request{method, path, good, []string{"Accept: text/html"}}, 406)
+	}
 	if strings.Contains(template, "_id}") || strings.Contains(good, "_id\":\"") && client == "acme" && !strings.Contains(template, "sandbox") {
 		w.expect("foreign id", "globex", nil, request{method, path, good, nil}, 404)
 		known := path
@@ -90,71 +133,132 @@ func (w *walker) operation(method, template string) {
 			w.expect("malformed id", client, nil, request{method, known, good, nil}, 404)
 		}
 	}
-	if method == "GET" {
-		w.expect("unknown parameter", client, nil, request{method, path + "?nothing=1", "", nil}, 400)
-		return
+	w.parameters(method, path, client, good, operation)
+	if method == "POST" {
+		w.broken(path, client, good)
+		w.members(template, path, client)
 	}
-	for _, broken := range []string{"", "{", "[1,", `{"a":1}x`, "\xff", `{"nothing_like_it":1}`, strings.Repeat("[", 100)} {
-		w.expect("malformed body", client, nil, request{method, path, broken, nil}, 400)
+}
+
+// parameters are those of the query and of the header that the document names.
+func (w *walker) parameters(method, path, client, good string, operation map[string]any) {
+	w.expect("unknown parameter", client, nil, request{method, path + "?nothing=1", good, nil}, 400)
+	named, _ := operation["parameters"].([]any)
+	for _, parameter := range named {
+		name := parameter.(map[string]any)["name"].(string)
+		switch parameter.(map[string]any)["in"] {
+		case "query":
+			if name != "cursor" { // an empty one begins at the beginning
+				w.expect("wrong parameter", client, nil, request{method, path + "?" + name + "=", "", nil}, 400)
+			}
+			for _, wrong := range []string{"=x&" + name + "=x", "=" + strings.Repeat("x", 20_001), "=%00", "=%ff"} {
+				w.expect("wrong parameter", client, nil, request{method, path + "?" + name + wrong, "", nil}, 400)
+			}
+		case "header":
+			want := map[string]int{"If-Match": 412, "Idempotency-Key": 400}[name]
+			for _, wrong := range []string{"ä ö", strings.Repeat("x", 20_001)} {
+				w.expect("wrong header", client, nil, request{method, path, good, []string{name + ": " + wrong}}, want)
+			}
+		}
+	}
+}
+
+// broken are bodies that no operation takes.
+func (w *walker) broken(path, client, good string) {
+	w.expect("wrong media type", client, nil, request{"POST", path, good, []string{"Content-Type: text/plain"}}, 415)
+	w.expect("body too large", client, nil, request{"POST", path, strings.Repeat(" ", 15<<20+1), nil}, 413)
+	for _, broken := range []string{"", "{", "[1,", `{"a":1}x`, "\xff", `{"nothing_like_it":1}`, strings.Repeat("[", 100), `{"a":"\u0000"}`, `{"a":"\ud800"}`, `{"a":1,"a":1}`} {
+		w.expect("malformed body", client, nil, request{"POST", path, broken, nil}, 400)
 	}
 	for _, wrong := range []string{"[]", "null", "1", `"x"`} {
-		w.expect("not an object", client, nil, request{method, path, wrong, nil}, 422)
+		w.expect("not an object", client, nil, request{"POST", path, wrong, nil}, 422)
 	}
-	w.members(method, template, path, client)
 }
 
 // members changes one member after the other. What the document's schema refuses
-// must be 422; a text of any length may also name something that is not there.
-func (w *walker) members(method, template, path, client string) {
+// must be 422, and in a quote's context what the product's schema refuses; a text
+// of any length may also name something that is not there.
+func (w *walker) members(template, path, client string) {
 	schema := requestSchema(w.t, template)
 	var top map[string]any
 	require.NoError(w.t, json.Unmarshal([]byte(w.bodies[template]), &top))
 	require.NoError(w.t, valid(w.t, schema, top), template)
+	right := func() bool {
+		context, quoted := top["context"]
+		return valid(w.t, schema, top) == nil && (!quoted || valid(w.t, w.context, context) == nil)
+	}
 	call := func(what, pointer string, want ...int) {
 		text, err := json.Marshal(top)
 		require.NoError(w.t, err)
-		w.expect(what+" "+pointer, client, nil, request{method, path, string(text), nil}, want...)
+		if right() && strings.HasPrefix(pointer, "/context") {
+			want = append(want, 201) // the product's own word
+		}
+		w.expect(what+" "+pointer, client, nil, request{"POST", path, string(text), nil}, want...)
 	}
 	each(top, "", func(in map[string]any, name, pointer string) {
 		was := in[name]
 		in[name] = another(was)
 		call("wrong type", pointer, 422)
 		in[name] = nil
-		if !strings.HasPrefix(pointer, "/context/") { // null may be a product's own word
-			call("null", pointer, 422)
-		}
-		if _, text := was.(string); text {
-			in[name] = strings.Repeat("x", 20_001)
-			call("too long", pointer, longTexts(pointer)...)
-		}
+		call("null", pointer, 422)
+		in[name] = excess(was)
+		call("too long", pointer, excessive(was, pointer)...)
 		delete(in, name)
-		if valid(w.t, schema, top) != nil {
+		if !right() {
 			call("missing", pointer, 422)
 		}
 		in[name] = was
 	})
 }
 
-// longText is what a text of 20,001 characters is refused with: ids are not found,
-// and another partner's name is another partner.
-var longText = map[string][]int{
+// identifying are the texts that say whom or what, and what it is called when that is
+// not there: another partner, an id that is not found.
+var identifying = map[string][]int{
 	"/context/partner": {403}, "/quote_id": {404}, "/policy_id": {404}, "/claim_id": {404}, "/source_event/source": {404, 422}, "/source_event/id": {404, 422},
 }
 
-func longTexts(pointer string) []int {
-	if want, special := longText[pointer]; special {
+// excessive is how excess is refused: an object's members too many are unknown,
+// but where everything may be a member.
+func excessive(was any, pointer string) []int {
+	if _, object := was.(map[string]any); object {
+		return []int{400, 422}
+	}
+	if want, special := identifying[pointer]; special {
 		return want
 	}
 	return []int{422}
 }
 
-// each visits every member of an object and of the objects inside.
+// each visits every member of an object, and of the objects and lists inside.
 func each(object map[string]any, at string, visit func(in map[string]any, name, pointer string)) {
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		visit(object, name, at+"/"+name)
-		if inner, ok := object[name].(map[string]any); ok {
+		switch inner := object[name].(type) {
+		case map[string]any:
 			each(inner, at+"/"+name, visit)
+		case []any:
+			for i, element := range inner {
+				each(element.(map[string]any), fmt.Sprintf("%s/%s/%d", at, name, i), visit)
+			}
 		}
+	}
+}
+
+// excess is a value of the same type that is beyond every bound.
+func excess(value any) any {
+	switch value := value.(type) {
+	case string:
+		return strings.Repeat("x", 20_001)
+	case float64:
+		return 1e300
+	case []any:
+		return slices.Repeat(value, 1001)
+	default:
+		long := maps.Clone(value.(map[string]any))
+		for i := range 1001 {
+			long[fmt.Sprint("x", i)] = "x"
+		}
+		return long
 	}
 }
 
@@ -166,7 +270,7 @@ func another(value any) any {
 	return 17.5
 }
 
-func (w *walker) expect(what, client string, scopes []string, r request, want ...int) {
+func (w *walker) expect(what, client string, scopes []string, r request, want ...int) *reply {
 	w.t.Helper()
 	var answer *reply
 	if client == "" {
@@ -174,15 +278,36 @@ func (w *walker) expect(what, client string, scopes []string, r request, want ..
 	} else {
 		answer = w.as(w.t, client, scopes, r)
 	}
-	if !slices.Contains(want, answer.StatusCode) {
-		w.t.Errorf("%s: %s %s %.200s: %d %.300s", what, r.method, r.path, r.body, answer.StatusCode, answer.Body)
-		return
+	if answer.StatusCode >= 500 {
+		w.counts["5xx"]++
 	}
-	refused(w.t, answer)
+	if !slices.Contains(want, answer.StatusCode) {
+		w.t.Errorf("%s: %s %.200s %.200s: %d %.300s", what, r.method, r.path, r.body, answer.StatusCode, answer.Body)
+		return answer
+	}
+	if answer.StatusCode >= 400 {
+		refused(w.t, answer)
+	}
 	kind, _, _ := strings.Cut(what, " /")
 	w.counts["calls"]++
 	w.counts[kind]++
 	w.counts[fmt.Sprint(answer.StatusCode)]++
+	return answer
+}
+
+// schemaOf compiles a schema of its own.
+func schemaOf(t *testing.T, schema any) *jsonschema.Schema {
+	t.Helper()
+	text, err := json.Marshal(schema)
+	require.NoError(t, err)
+	read, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	require.NoError(t, err)
+	compiler := jsonschema.NewCompiler()
+	compiler.DefaultDraft(jsonschema.Draft2020)
+	require.NoError(t, compiler.AddResource("schema.json", read))
+	compiled, err := compiler.Compile("schema.json")
+	require.NoError(t, err)
+	return compiled
 }
 
 // requestSchema is what the document says of a POST's body.
