@@ -73,6 +73,7 @@ func conforms(t *testing.T, r request, answer *reply) {
 	}
 	require.Contains(t, content, media, what)
 	value := document.fits(t, what, at+"/content/"+escape(media)+"/schema", answer.Body)
+	shaped(t, what, value)
 	if examples, listed := content[media].(map[string]any)["examples"]; listed && media == "application/problem+json" {
 		require.Contains(t, examples, value.(map[string]any)["code"], "%s: the document does not list the code", what)
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // examplesJSON are real requests and answers by operationId, written down by
-// TestExamples.
+// TestGolden.
 //
 //go:embed examples.json
 var examplesJSON []byte

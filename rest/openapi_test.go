@@ -18,7 +18,7 @@ import (
 	"parapet/model/wire"
 )
 
-var update = flag.Bool("update", false, "write the OpenAPI document anew")
+var update = flag.Bool("update", false, "write the golden answers and the OpenAPI document anew")
 
 // The contract's section 4, with the scope of each operation.
 var contract = map[string]model.Scope{
