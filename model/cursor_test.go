@@ -1,0 +1,59 @@
+package model
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+)
+
+// FuzzCursor opens any text as a cursor: it is refused unless we sealed it, and
+// what we sealed opens for the same caller and the same list only.
+func FuzzCursor(f *testing.F) {
+	f.Add("", "acme", "quotes", "globex", "quotes")
+	f.Add("BHRlc3Q", "acme", "quotes?[\"\"]", "acme", "claims?[\"\"]")
+	f.Add("_____w", "", "timeline", "acme", "")
+	s := &Service{keys: Keys{Seal: []SealKey{{ID: "test", Secret: bytes.Repeat([]byte("k"), 32)}}}}
+	f.Fuzz(func(t *testing.T, text, owner, list, other, otherList string) {
+		if strings.Contains(owner+other, "/") {
+			return // a partner's name is a slug
+		}
+		mine := Actor{Kind: ActorPartner, Partner: owner}
+		if text != "" {
+			_, err := s.page(mine, PageRequest{Cursor: text}, list)
+			require.Equal(t, CodeCursorInvalid, CodeOf(err))
+		}
+		p, err := s.page(mine, PageRequest{Limit: 1}, list)
+		require.NoError(t, err)
+		rows := []string{text, "and more"}
+		sealed, err := paged(p, rows, func(row *string) string { return *row }, func(row *string) string { return *row })
+		require.NoError(t, err)
+		again, err := s.page(mine, PageRequest{Cursor: *sealed.NextCursor}, list)
+		require.NoError(t, err)
+		require.Equal(t, text, again.after)
+		if owner != other || list != otherList {
+			_, err = s.page(Actor{Kind: ActorPartner, Partner: other}, PageRequest{Cursor: *sealed.NextCursor}, otherList)
+			require.Equal(t, CodeCursorInvalid, CodeOf(err))
+		}
+	})
+}
+
+// FuzzID reads any text as an id: it is not found, or it is the one text of its
+// record.
+func FuzzID(f *testing.F) {
+	for _, seed := range []string{"", "quo_", nounQuote.id(uuid.Max), "quo_01h455vb4pex5vsknk084sn02q", "QUO_01h455vb4pex5vsknk084sn02q", "quo_\x00", "pol_8zzzzzzzzzzzzzzzzzzzzzzzzz"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, n := range subjects {
+			id, err := n.parse(text)
+			if err == nil {
+				require.Equal(t, text, n.id(id))
+				continue
+			}
+			require.Equal(t, n.notFound(), err, "the same answer whatever is wrong")
+		}
+	})
+}
