@@ -1,0 +1,43 @@
+package auth_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/internal/auth"
+	"parapet/model"
+)
+
+// FuzzToken shows any text as a token: nobody is let in by what the issuer has not
+// signed, every refusal is one of the contract's, and no text makes us ask the
+// issuer again.
+func FuzzToken(f *testing.F) {
+	w, forger := newWorld(f, ""), newWorld(f, "")
+	verifier := w.verifier(f)
+	require.NoError(f, verifier.Ready(f.Context()))
+	good := w.sign(f, nil)
+	signed := good[:strings.LastIndexByte(good, '.')]
+	for _, seed := range []string{
+		good, forger.sign(f, map[string]any{"iss": w.address}), w.sign(f, map[string]any{"exp": 1}), w.sign(f, map[string]any{"scope": 7}),
+		signed + ".", "..", "a.b.c", "eyJhbGciOiJub25lIn0.e30.", strings.Repeat("A", 9000), "\x00", "é",
+	} {
+		f.Add("Bearer "+seed, seed)
+	}
+	f.Fuzz(func(t *testing.T, header, token string) {
+		if from, err := auth.BearerFrom(header); err == nil {
+			token = from
+		} else {
+			require.Contains(t, []model.Code{model.CodeTokenMissing, model.CodeTokenInvalid}, model.CodeOf(err))
+		}
+		actor, err := verifier.Verify(t.Context(), token)
+		if err == nil { // the last characters of a signature can be written in two ways
+			require.True(t, strings.HasPrefix(token, signed+"."), "%q was never signed", token)
+			return
+		}
+		require.Zero(t, actor)
+		require.Contains(t, []model.Code{model.CodeTokenMissing, model.CodeTokenInvalid, model.CodeTokenExpired, model.CodeInsufficientScope}, model.CodeOf(err))
+		require.LessOrEqual(t, w.fetches.Load(), int64(1))
+	})
+}
