@@ -1,0 +1,73 @@
+package rest
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/model"
+)
+
+// FuzzRequest reads any query and any header as the door does: what is accepted is
+// within its bounds, what is not is refused with a code, and nothing is a panic.
+func FuzzRequest(f *testing.F) {
+	for _, seed := range [][2]string{
+		{"limit=1&cursor=a", "*/*"}, {"limit=00101", "application/json;q=0"}, {"status=bound&created_from=2018-02-06T15:50:42%2B24:00", `W/"x", *`},
+		{"partner_reference=%00", "a b"}, {"a;b", ";"}, {"%zz", "\x00"}, {"limit=1&limit=2", "application/json; charset=utf-7"}, {"created_to=9999-12-31T23:59:60Z", "gzip"},
+	} {
+		f.Add(seed[0], seed[1])
+	}
+	f.Fuzz(func(t *testing.T, query, header string) {
+		in := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/v1/claims", nil)
+		in.URL.RawQuery = query
+		for _, name := range []string{"Accept", "Content-Type", "If-Match", "If-None-Match", "Idempotency-Key", "X-Request-Id", "Traceparent"} {
+			in.Header.Set(name, header)
+		}
+		c := newCall(httptest.NewRecorder(), in)
+		c.route = &route{method: http.MethodGet, path: "/claims", listed: true, filters: claimFilters}
+		require.True(t, visible(c.id))
+		require.Regexp(t, "^00-[0-9a-f]{32}-[0-9a-f]{16}-0[01]$", c.trace.String())
+		for _, err := range []error{c.acceptable(), writtenAsJSON(in.Header), c.idempotency([]byte("{}")), named(in.Header.Values("If-Match"), "record")} {
+			if err != nil {
+				require.NotEqual(t, model.CodeInternal, model.CodeOf(err))
+			}
+		}
+		if key := c.actor.Idempotency; key != nil {
+			require.Equal(t, header, key.Key)
+			require.LessOrEqual(t, len(key.Key), maxIdempotencyKey)
+		}
+		asked(t, c, query)
+	})
+}
+
+// asked checks what was read from a query.
+func asked(t *testing.T, c *call, query string) {
+	t.Helper()
+	if err := c.parameters(); err != nil {
+		require.Equal(t, model.CodeParameterInvalid, model.CodeOf(err))
+		return
+	}
+	values, err := url.ParseQuery(query)
+	require.NoError(t, err)
+	page, err := c.page()
+	if err == nil && values.Has("limit") {
+		require.Positive(t, page.Limit)
+		require.LessOrEqual(t, page.Limit, model.MaxPageSize)
+	}
+	filter, err := c.filter()
+	if err != nil {
+		require.Equal(t, model.CodeParameterInvalid, model.CodeOf(err))
+		return
+	}
+	require.NotContains(t, filter.Product+filter.PartnerReference, "\x00")
+	for _, at := range []*time.Time{filter.CreatedFrom, filter.CreatedTo} {
+		if at != nil {
+			require.Equal(t, time.UTC, at.Location())
+			require.LessOrEqual(t, at.Year(), 9999)
+		}
+	}
+}
