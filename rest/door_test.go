@@ -82,6 +82,7 @@ type reply struct {
 type problem struct {
 	Type, Title, Detail, Instance, Code string
 	Status                              int
+	Retryable                           bool
 	RequestID                           string `json:"request_id"`
 	ResourceID                          string `json:"resource_id"`
 	Errors                              []struct{ Pointer, Code, Detail string }

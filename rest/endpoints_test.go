@@ -50,60 +50,6 @@ func TestFromQuoteToPayout(t *testing.T) {
 	require.Equal(t, string(model.CodeCursorInvalid), refused(t, h.expect(t, 400, request{"GET", "/v1/claims/" + claim.ID + "/messages?cursor=" + *entries.NextCursor, "", nil})).Code)
 }
 
-// Every endpoint: the right token passes, without the scope it is 403, and a
-// foreign partner's record is 404 to the letter like one that never was.
-func TestEveryEndpointAsksWho(t *testing.T) {
-	t.Parallel()
-	h := newHouse(t)
-	quote, policy, claim := h.claim(t)
-	of := func(path string) string { return "/v1/claims/" + claim.ID + path }
-	const unknown = "_01h455vb4pex5vsknk084sn02q"
-	file := `{"file_name":"a.txt","content_type":"text/plain","content_base64":"` + base64.StdEncoding.EncodeToString([]byte("hello")) + `"}`
-	fresh := record[wire.Quote](t, h.post(t, 201, "/v1/quotes", hualien))
-	for _, c := range []struct {
-		method, path, body string
-		scope              model.Scope
-		status, foreign    int
-	}{
-		{"POST", "/v1/quotes", hualien, model.ScopeQuotesWrite, 201, 403},
-		{"GET", "/v1/quotes/" + quote.ID, "", model.ScopeQuotesRead, 200, 404},
-		{"POST", "/v1/policies", `{"quote_id":"` + fresh.ID + `"}`, model.ScopePoliciesWrite, 201, 404},
-		{"GET", "/v1/policies/" + policy.ID, "", model.ScopePoliciesRead, 200, 404},
-		{"POST", "/v1/claims", `{"policy_id":"` + policy.ID + `"}`, model.ScopeClaimsWrite, 201, 404},
-		{"GET", of(""), "", model.ScopeClaimsRead, 200, 404},
-		{"GET", of("/timeline"), "", model.ScopeClaimsRead, 200, 404},
-		{"POST", of("/attachments"), file, model.ScopeClaimsWrite, 201, 404},
-		{"GET", of("/attachments"), "", model.ScopeClaimsRead, 200, 404},
-		{"POST", of("/messages"), `{"body":"hello"}`, model.ScopeClaimsWrite, 201, 404},
-		{"GET", of("/messages"), "", model.ScopeClaimsRead, 200, 404},
-		{"POST", "/v1/payout_methods", `{"claim_id":"` + claim.ID + `",` + iban, model.ScopePayoutMethodsWrite, 201, 404},
-		{"GET", of("/payout-methods"), "", model.ScopeClaimsRead, 200, 404},
-		{"GET", of("/payouts"), "", model.ScopePayoutsRead, 200, 404},
-		{"GET", "/v1/payouts/" + claim.Payouts[0].ID, "", model.ScopeClaimsRead, 200, 404},
-		{"GET", "/v1/payouts/" + claim.Payouts[0].ID, "", model.ScopePayoutsRead, 200, 404},
-	} {
-		call := request{c.method, c.path, c.body, nil}
-		scopes := []string{string(c.scope)}
-		p := refused(t, h.as(t, "acme", []string{"events:read"}, call))
-		require.Equal(t, string(model.CodeInsufficientScope), p.Code, c.path)
-		p = refused(t, h.as(t, "globex", scopes, call))
-		require.Equal(t, c.foreign, p.Status, c.path)
-		if c.foreign == 404 {
-			for _, id := range []string{quote.ID, fresh.ID, policy.ID, claim.ID, claim.Payouts[0].ID} {
-				call.path = strings.ReplaceAll(call.path, id, id[:3]+unknown)
-				call.body = strings.ReplaceAll(call.body, id, id[:3]+unknown)
-			}
-			never := refused(t, h.as(t, "globex", scopes, call))
-			never.Instance, never.RequestID = p.Instance, p.RequestID
-			require.Equal(t, p, never, c.path)
-		}
-		response := h.as(t, "acme", scopes, request{c.method, c.path, c.body, nil})
-		require.Equal(t, c.status, response.StatusCode, "%s: %s", c.path, response.Body)
-	}
-	require.Equal(t, 403, refused(t, h.as(t, "operator", nil, request{"POST", "/v1/quotes", hualien, nil})).Status)
-	require.Equal(t, 200, h.as(t, "operator", nil, request{"GET", of(""), "", nil}).StatusCode)
-}
-
 func TestMalformedIDsAreNotFound(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

@@ -25,9 +25,10 @@ func TestMain(m *testing.M) { os.Exit(modeltest.Main(m)) }
 type house struct {
 	*modeltest.Bundle
 
-	door         http.Handler
-	issuer       *devissuer.Issuer
-	authenticate func(context.Context, string) (model.Actor, error)
+	door          http.Handler
+	issuer        *devissuer.Issuer
+	issuerAddress string
+	authenticate  func(context.Context, string) (model.Actor, error)
 }
 
 func newHouse(t *testing.T) *house {
@@ -43,13 +44,14 @@ func newHouse(t *testing.T) *house {
 	h.issuer, err = devissuer.New(devissuer.Options{Issuer: server.URL, Audience: "parapet", Clients: []devissuer.Client{
 		{ID: "acme", Scopes: scopes, Partner: "acme"},
 		{ID: "globex", Scopes: scopes, Partner: "globex"},
+		{ID: "stranger", Scopes: scopes, Partner: "stranger"}, // who was never registered
 		{ID: "operator", Scopes: []string{"operator"}},
 		{ID: "source", Scopes: []string{"observations:write"}, Sources: []string{"usgs"}},
 	}})
 	require.NoError(t, err)
 	verifier, err := auth.New(auth.Config{Issuers: []string{server.URL}, Audience: "parapet"})
 	require.NoError(t, err)
-	h.authenticate = verifier.Verify
+	h.issuerAddress, h.authenticate = server.URL, verifier.Verify
 	h.door, err = rest.New(rest.Config{Service: h.Service, Authenticate: verifier.Verify, Development: true})
 	require.NoError(t, err)
 	return h

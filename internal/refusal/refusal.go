@@ -5,7 +5,9 @@ package refusal
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
+	"slices"
 	"time"
 
 	"parapet/model"
@@ -71,6 +73,9 @@ var kinds = map[model.Code]Kind{
 
 // KindOf is the kind of a code; the zero Kind where the code is none.
 func KindOf(code model.Code) Kind { return kinds[code] }
+
+// Codes are all codes, sorted: what a door must be able to say.
+func Codes() []model.Code { return slices.Sorted(maps.Keys(kinds)) }
 
 // Shown is the error that may be shown. Only a model.Error is; of anything else
 // the caller learns that it is internal, or that it was lost, and no more.

@@ -1,0 +1,126 @@
+package rest_test
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/model"
+	"parapet/model/wire"
+)
+
+// endpoint is a row of the contract's table, with a request that works for acme.
+type endpoint struct {
+	method, path, body string
+	scope              model.Scope
+	status             int
+	foreign            int // what another partner is answered
+}
+
+// An id in an address or a body; another of its kind was never given out.
+var (
+	anID    = regexp.MustCompile(`\b(quo|pol|clm|att|pay)_[0-9a-z]{26}\b`)
+	unknown = "${1}_01h455vb4pex5vsknk084sn02q"
+)
+
+// contractEndpoints tries every endpoint: the right token passes, without the
+// scope it is 403, and a foreign partner's record is 404 to the letter like one
+// that never was.
+func contractEndpoints(t *testing.T) {
+	t.Helper()
+	h := newHouse(t)
+	for _, e := range h.endpoints(t) {
+		name, _, _ := strings.Cut(anID.ReplaceAllString(e.path, "{$1}"), "?")
+		t.Run(e.method+" "+name+" "+string(e.scope), func(t *testing.T) {
+			call := request{e.method, "/v1" + e.path, e.body, nil}
+			scopes := []string{string(e.scope)}
+			p := refused(t, h.as(t, "acme", []string{"events:read"}, call))
+			require.Equal(t, string(model.CodeInsufficientScope), p.Code)
+			require.Contains(t, p.Detail, strings.Replace(string(e.scope), "payouts:read", "claims:read", 1), "the first of two")
+			h.stranger(t, e, call, scopes)
+			for _, base := range []string{"/parametric/v1", "/v1"} {
+				answer := h.as(t, "acme", scopes, request{e.method, base + e.path, e.body, []string{"Idempotency-Key: both-bases"}})
+				require.Equal(t, e.status, answer.StatusCode, "%s", answer.Body)
+			}
+		})
+	}
+}
+
+// stranger calls for another partner.
+func (h *house) stranger(t *testing.T, e endpoint, call request, scopes []string) {
+	t.Helper()
+	answer := h.as(t, "globex", scopes, call)
+	require.Equal(t, e.foreign, answer.StatusCode, "%s", answer.Body)
+	if e.foreign != 404 {
+		return
+	}
+	p := refused(t, answer)
+	call.path, call.body = anID.ReplaceAllString(call.path, unknown), anID.ReplaceAllString(call.body, unknown)
+	never := refused(t, h.as(t, "globex", scopes, call))
+	never.Instance, never.RequestID = p.Instance, p.RequestID
+	require.Equal(t, p, never)
+}
+
+func (h *house) endpoints(t *testing.T) []endpoint {
+	t.Helper()
+	quote, policy, claim := h.claim(t)
+	fresh := h.Quote("quake-circle", nil)
+	of, payout := "/claims/"+claim.ID, "/payouts/"+claim.Payouts[0].ID
+	file := record[wire.Attachment](t, h.post(t, 201, "/v1"+of+"/attachments", body("/attachments")))
+	return []endpoint{
+		{"POST", "/quotes", hualien, model.ScopeQuotesWrite, 201, 403},
+		{"GET", "/quotes/" + quote.ID, "", model.ScopeQuotesRead, 200, 404},
+		{"POST", "/policies", `{"quote_id":"` + fresh.ID + `"}`, model.ScopePoliciesWrite, 201, 404},
+		{"GET", "/policies/" + policy.ID, "", model.ScopePoliciesRead, 200, 404},
+		{"POST", "/claims", `{"policy_id":"` + policy.ID + `"}`, model.ScopeClaimsWrite, 201, 404},
+		{"GET", of, "", model.ScopeClaimsRead, 200, 404},
+		{"GET", of + "/timeline", "", model.ScopeClaimsRead, 200, 404},
+		{"POST", of + "/attachments", body("/attachments"), model.ScopeClaimsWrite, 201, 404},
+		{"GET", of + "/attachments", "", model.ScopeClaimsRead, 200, 404},
+		{"POST", of + "/messages", `{"body":"hello"}`, model.ScopeClaimsWrite, 201, 404},
+		{"GET", of + "/messages", "", model.ScopeClaimsRead, 200, 404},
+		{"POST", "/payout_methods", `{"claim_id":"` + claim.ID + `",` + iban, model.ScopePayoutMethodsWrite, 201, 404},
+		{"GET", of + "/payout-methods", "", model.ScopeClaimsRead, 200, 404},
+
+		{"GET", "/quotes", "", model.ScopeQuotesRead, 200, 200},
+		{"GET", "/policies", "", model.ScopePoliciesRead, 200, 200},
+		{"GET", "/claims?policy_id=" + policy.ID, "", model.ScopeClaimsRead, 200, 200},
+		{"GET", "/products", "", model.ScopeProductsRead, 200, 200},
+		{"GET", "/products/quake-circle", "", model.ScopeProductsRead, 200, 200},
+		{"GET", of + "/payouts", "", model.ScopeClaimsRead, 200, 404},
+		{"GET", of + "/payouts", "", model.ScopePayoutsRead, 200, 404},
+		{"GET", payout, "", model.ScopeClaimsRead, 200, 404},
+		{"GET", payout, "", model.ScopePayoutsRead, 200, 404},
+		{"GET", of + "/attachments/" + file.ID + "/content", "", model.ScopeClaimsRead, 200, 404},
+		{"POST", "/sandbox/observations", h.quake(t, "drill"), model.ScopeClaimsWrite, 201, 201},
+	}
+}
+
+// Who may do what, beyond the scope.
+func onlyWhoMay(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	_, _, claim := h.claim(t)
+	status := func(client, method, path, body string) int {
+		return h.as(t, client, nil, request{method, "/v1" + path, body, nil}).StatusCode
+	}
+	require.Equal(t, 200, status("operator", "GET", "/claims/"+claim.ID, ""), "operators read every partner's records")
+	require.Equal(t, 403, status("operator", "POST", "/quotes", hualien), "and do not act for partners")
+	require.Equal(t, 403, status("operator", "POST", "/observations", h.quake(t, "op")))
+	require.Equal(t, 403, status("source", "GET", "/claims/"+claim.ID, ""), "a source sees no claims")
+	require.Equal(t, 201, status("source", "POST", "/observations", h.quake(t, "own")))
+	require.Equal(t, 403, status("source", "POST", "/observations", strings.Replace(h.quake(t, "other"), "usgs", "nhc", 1)), "a source posts its own only")
+}
+
+// A rehearsal is seen by the caller's own policies only.
+func rehearsalsStayAtHome(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	mine, theirs := h.Cover("quake-circle", nil), h.As(h.Globex).Cover("quake-circle", nil)
+	h.post(t, 201, "/v1/sandbox/observations", h.quake(t, "drill"))
+	h.Work()
+	require.Len(t, h.Claims(mine), 1)
+	require.Empty(t, h.As(h.Globex).Claims(theirs))
+}
