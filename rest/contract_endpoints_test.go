@@ -100,7 +100,7 @@ func (h *house) endpoints(t *testing.T) []endpoint {
 
 // Who may do what, beyond the scope.
 func onlyWhoMay(t *testing.T) {
-	t.Parallel()
+	t.Helper()
 	h := newHouse(t)
 	_, _, claim := h.claim(t)
 	status := func(client, method, path, body string) int {
@@ -116,7 +116,7 @@ func onlyWhoMay(t *testing.T) {
 
 // A rehearsal is seen by the caller's own policies only.
 func rehearsalsStayAtHome(t *testing.T) {
-	t.Parallel()
+	t.Helper()
 	h := newHouse(t)
 	mine, theirs := h.Cover("quake-circle", nil), h.As(h.Globex).Cover("quake-circle", nil)
 	h.post(t, 201, "/v1/sandbox/observations", h.quake(t, "drill"))

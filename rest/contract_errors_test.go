@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -202,12 +203,14 @@ func inFlight(t *testing.T) *reply {
 	quote := record[wire.Quote](t, h.post(t, 201, "/v1/quotes", hualien))
 	bind := request{"POST", "/v1/policies", `{"quote_id":"` + quote.ID + `","partner_reference":"held"}`, []string{"Idempotency-Key: one"}}
 	hold := h.HoldReference("held")
-	first := make(chan *reply, 1)
-	go func() { first <- h.as(t, "acme", nil, bind) }()
+	var first *reply
+	var running sync.WaitGroup
+	running.Go(func() { first = h.as(t, "acme", nil, bind) })
 	hold.AwaitWaiter()
 	second := h.as(t, "acme", nil, bind)
 	hold.Release()
-	require.Equal(t, http.StatusCreated, (<-first).StatusCode)
+	running.Wait()
+	require.Equal(t, http.StatusCreated, first.StatusCode)
 	require.Equal(t, "true", h.as(t, "acme", nil, bind).Header.Get("Idempotent-Replayed"))
 	return second
 }

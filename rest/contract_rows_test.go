@@ -17,7 +17,7 @@ import (
 )
 
 func snakeCase(t *testing.T) {
-	t.Parallel()
+	t.Helper()
 	document, err := committed()
 	require.NoError(t, err)
 	schemas := document.doc["components"].(map[string]any)["schemas"].(map[string]any)
@@ -35,7 +35,7 @@ func with(request, members string) string {
 }
 
 func referenceBounds(t *testing.T) {
-	t.Parallel()
+	t.Helper()
 	h := newHouse(t)
 	labels := func(n, key, value int) string {
 		var all []string
@@ -53,7 +53,7 @@ func referenceBounds(t *testing.T) {
 }
 
 func uniqueReferences(t *testing.T) {
-	t.Parallel()
+	t.Helper()
 	h := newHouse(t)
 	const named = `"partner_reference":"one"`
 	quote := record[wire.Quote](t, h.post(t, 201, "/v1/quotes", with(hualien, named)))
@@ -71,7 +71,7 @@ func uniqueReferences(t *testing.T) {
 }
 
 func wholeMoney(t *testing.T) {
-	t.Parallel()
+	t.Helper()
 	h := newHouse(t)
 	_, policy, _ := h.claim(t)
 	for amount, status := range map[string]int{"1": 201, "1.0": 422, "0.5": 422, `"1"`: 422, "1e2": 422, "9223372036854775808": 422, "0": 422, "-1": 422} {
@@ -83,7 +83,7 @@ func wholeMoney(t *testing.T) {
 // Every POST that succeeds is answered with the same bytes again, and does
 // nothing again.
 func replays(t *testing.T) {
-	t.Parallel()
+	t.Helper()
 	h := newHouse(t)
 	for _, e := range h.endpoints(t) {
 		if e.method != http.MethodPost {
@@ -104,7 +104,7 @@ func replays(t *testing.T) {
 // Since the first time, the cover asked for has begun, and the record that
 // If-Match names has another version because of this very write.
 func replaysOfThePast(t *testing.T) {
-	t.Parallel()
+	t.Helper()
 	h := newHouse(t)
 	starts := h.Now().Add(time.Hour).Format(time.RFC3339)
 	later := strings.Replace(hualien, `}}}`, `},"starts_at":"`+starts+`"}}`, 1)
@@ -130,7 +130,7 @@ func replaysOfThePast(t *testing.T) {
 }
 
 func pageSizes(t *testing.T) {
-	t.Parallel()
+	t.Helper()
 	h := newHouse(t)
 	for range 101 {
 		h.Quote("quake-circle", modeltest.Context{"radius_km": 10})
@@ -148,7 +148,7 @@ func pageSizes(t *testing.T) {
 }
 
 func foreignCursor(t *testing.T) {
-	t.Parallel()
+	t.Helper()
 	h := newHouse(t)
 	h.Quote("quake-circle", nil)
 	h.Quote("quake-circle", nil)
@@ -160,7 +160,7 @@ func foreignCursor(t *testing.T) {
 
 // Exactly as much as is allowed, and a byte more.
 func bodyBounds(t *testing.T) {
-	t.Parallel()
+	t.Helper()
 	h := newHouse(t)
 	_, _, claim := h.claim(t)
 	for path, limit := range map[string]int{"/quotes": 1 << 20, "/claims/" + claim.ID + "/attachments": 15 << 20} {
@@ -171,7 +171,7 @@ func bodyBounds(t *testing.T) {
 }
 
 func fileBound(t *testing.T) {
-	t.Parallel()
+	t.Helper()
 	h := newHouse(t)
 	_, _, claim := h.claim(t)
 	for size, status := range map[int]int{10 << 20: 201, 10<<20 + 1: 422} {
@@ -181,7 +181,7 @@ func fileBound(t *testing.T) {
 }
 
 func messageBound(t *testing.T) {
-	t.Parallel()
+	t.Helper()
 	h := newHouse(t)
 	_, _, claim := h.claim(t)
 	for text, status := range map[string]int{strings.Repeat("é", 10_000): 201, strings.Repeat("x", 10_001): 422, "": 422, " \\n": 422} {

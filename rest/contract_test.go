@@ -132,9 +132,9 @@ func TestContract(t *testing.T) {
 						shown(t)
 						continue
 					}
-					t.Run(row, shown)
+					t.Run(row, func(t *testing.T) { t.Parallel(); shown(t) })
 				case string:
-					t.Run(row+" in "+shown, func(t *testing.T) { exists(t, shown) })
+					t.Run(row+" in "+shown, func(t *testing.T) { t.Parallel(); exists(t, shown) })
 				}
 			}
 		})
