@@ -61,13 +61,18 @@ func (c *canon) time(value string) string {
 	}
 	told := dawn.Add(time.Duration(len(c.times)) * time.Second)
 	for _, before := range c.times {
+		if before.real.Equal(at) { // written with fewer digits
+			return written(before.told)
+		}
 		if later := at.Sub(before.real); later > 0 && later%time.Hour == 0 {
 			told = before.told.Add(later)
 		}
 	}
 	c.times = append(c.times, instant{at, told})
-	return told.Format("2006-01-02T15:04:05.000000Z")
+	return written(told)
 }
+
+func written(at time.Time) string { return at.Format("2006-01-02T15:04:05.000000Z") }
 
 // entityTag is the ETag of a body, computed anew.
 func entityTag(body string) string {

@@ -27,7 +27,7 @@ type refusalRow struct {
 	ask       func(t *testing.T) *reply
 	retryable bool
 	headers   map[string]string // regular expressions
-	resource  string            // resource_id
+	resource  string            // resource_id, a regular expression
 	pointers  []string          // of errors[], in order
 	members   []string          // that only this code has
 }
@@ -51,7 +51,7 @@ func contractErrors(t *testing.T) {
 			p := refused(t, answer)
 			require.Equal(t, string(row.code), p.Code)
 			require.Equal(t, row.retryable, p.Retryable)
-			require.Equal(t, row.resource, p.ResourceID)
+			require.Regexp(t, "^"+row.resource+"$", p.ResourceID)
 			require.Equal(t, row.retryable, answer.Header.Get("Retry-After") != "", "who may try again is told when")
 			for name, pattern := range row.headers {
 				require.Regexp(t, pattern, answer.Header.Get(name), name)
@@ -127,8 +127,8 @@ func (w *refusals) requests() []refusalRow {
 		{status: 400, code: model.CodeMalformedJSON, ask: quote(`{"product":`)},
 		{status: 400, code: model.CodeUnknownField, ask: quote(`{"product":"quake-circle","context":{},"colour":1,"metadata":{}}`), pointers: []string{"/colour"}},
 		{status: 400, code: model.CodeDuplicateField, ask: quote(`{"product":"a","context":{"partner":"acme","partner":"acme"}}`), pointers: []string{"/context/partner"}},
-		{status: 400, code: model.CodeParameterInvalid, ask: w.say("acme", "GET", "/quotes?limit=101", ""), pointers: []string{"limit"}},
-		{status: 400, code: model.CodeCursorInvalid, ask: w.say("acme", "GET", "/quotes?cursor=made-up", "")},
+		{status: 400, code: model.CodeParameterInvalid, ask: w.say("acme", "GET", "/quotes?limit=101", ""), pointers: []string{"/limit"}},
+		{status: 400, code: model.CodeCursorInvalid, ask: w.say("acme", "GET", "/quotes?cursor=made-up", ""), pointers: []string{"/cursor"}},
 		{status: 400, code: model.CodeIdempotencyKeyInvalid, ask: quote(hualien, "Idempotency-Key: a b")},
 		{status: 404, code: model.CodeNotFound, ask: w.say("globex", "GET", "/quotes/"+w.bound.ID, "")},
 		{status: 405, code: model.CodeMethodNotAllowed, ask: w.say("acme", "DELETE", "/quotes/"+w.bound.ID, ""), headers: map[string]string{"Allow": "^GET, HEAD$"}},
@@ -137,7 +137,7 @@ func (w *refusals) requests() []refusalRow {
 		{status: 415, code: model.CodeMediaTypeUnsupported, ask: quote(hualien, "Content-Type: text/plain")},
 		{status: 412, code: model.CodeVersionMismatch, ask: w.say("acme", "POST", "/claims/"+w.claim.ID+"/messages", `{"body":"hello"}`, `If-Match: "x"`)},
 		{
-			status: 422, code: model.CodeValidationFailed, pointers: []string{"/metadata/a", "/partner_reference", "/context"},
+			status: 422, code: model.CodeValidationFailed, pointers: []string{"/context", "/metadata/a", "/partner_reference"},
 			ask: quote(`{"product":"quake-circle","metadata":{"a":1},"partner_reference":null}`),
 		},
 	}
@@ -181,7 +181,7 @@ func (w *refusals) cover() []refusalRow {
 		{status: 409, code: model.CodeQuoteExpired, ask: bind(w.stale)},
 		{status: 422, code: model.CodeProductUnknown, ask: quote(strings.Replace(hualien, "quake-circle", "flood", 1)), pointers: []string{"/product"}},
 		{status: 422, code: model.CodeRiskUninsurable, ask: quote(dear)},
-		{status: 422, code: model.CodeReferenceTaken, pointers: []string{"/partner_reference"}, ask: w.second(quote(referring), quote(referring))},
+		{status: 422, code: model.CodeReferenceTaken, resource: "quo_.{26}", pointers: []string{"/partner_reference"}, ask: w.second(quote(referring), quote(referring))},
 		{status: 422, code: model.CodeIdempotencyKeyReused, ask: w.second(quote(hualien, "Idempotency-Key: used"), quote(with(hualien, `"metadata":{}`), "Idempotency-Key: used"))},
 		{status: 409, code: model.CodeIdempotencyInFlight, retryable: true, headers: map[string]string{"Retry-After": "^1$"}, ask: inFlight},
 	}

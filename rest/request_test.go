@@ -54,21 +54,18 @@ func FuzzRequest(f *testing.F) {
 func asked(t *testing.T, c *call, query string) {
 	t.Helper()
 	if err := c.parameters(); err != nil {
-		require.Equal(t, model.CodeParameterInvalid, model.CodeOf(err))
+		require.Contains(t, []model.Code{model.CodeParameterInvalid, model.CodeCursorInvalid}, model.CodeOf(err))
 		return
 	}
 	values, err := url.ParseQuery(query)
 	require.NoError(t, err)
-	page, err := c.page()
-	if err == nil && values.Has("limit") {
-		require.Positive(t, page.Limit)
-		require.LessOrEqual(t, page.Limit, model.MaxPageSize)
-	}
-	filter, err := c.filter()
-	if err != nil {
-		require.Equal(t, model.CodeParameterInvalid, model.CodeOf(err))
+	page, filter := c.query.page(), c.query.filter()
+	if err := c.query.refusal(); err != nil {
+		require.Contains(t, []model.Code{model.CodeParameterInvalid, model.CodeCursorInvalid}, model.CodeOf(err))
 		return
 	}
+	require.LessOrEqual(t, page.Limit, model.MaxPageSize)
+	require.Equal(t, values.Has("limit"), page.Limit > 0)
 	require.NotContains(t, filter.Product+filter.PartnerReference, "\x00")
 	for _, at := range []*time.Time{filter.CreatedFrom, filter.CreatedTo} {
 		if at != nil {
