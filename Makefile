@@ -23,8 +23,9 @@ dev: build postgres ## run a server for yourself, with tokens and curl lines (AR
 build: ## compile bin/parapet
 	@go build -o bin/parapet ./cmd/parapet
 
-test: postgres ## run every test; needs Go and Postgres only
+test: postgres ## run every test; needs Go and Postgres only (FUZZ=60s fuzzes every target for so long)
 	$(GO_TEST) ./...
+	@$(if $(FUZZ),internal/tools/fuzz $(FUZZ))
 
 test/race: postgres ## run every test under the race detector; needs a C compiler
 	@command -v $${CC:-cc} >/dev/null || { echo "the race detector needs a C compiler: apt-get install gcc libc6-dev" >&2; exit 1; }
@@ -41,6 +42,7 @@ format: ## format the code as lint wants it
 
 generate: postgres ## write what is generated anew: the GraphQL server, the golden answers of a real story, the OpenAPI document and its examples
 	go tool gqlgen generate
+	go test -count=1 -run='^TestCommittedDocument$$' ./rest -update # the story is held against it
 	go test -count=1 -run='^TestGolden$$' ./rest -update
 	go test -count=1 -run='^TestCommittedDocument$$' ./rest -update
 

@@ -44,7 +44,7 @@ func (h *story) tell(t *testing.T) {
 	claim = record[wire.Claim](t, call("getClaim", 200, "GET", of, ""))
 	call("getPayout", 200, "GET", "/payouts/"+claim.Payouts[0].ID, "")
 	for operation, path := range inOrder(map[string]string{
-		"listQuotes": "/quotes", "listPolicies": "/policies", "listClaims": "/claims?policy_id=" + policy.ID, 
+		"listQuotes": "/quotes", "listPolicies": "/policies", "listClaims": "/claims?policy_id=" + policy.ID,
 		"listAttachments": of + "/attachments", "listMessages": of + "/messages", "listPayoutMethods": of + "/payout-methods", "listPayouts": of + "/payouts",
 	}) {
 		call(operation, 200, "GET", path, "")

@@ -122,4 +122,3 @@ func exchange(r request, answer *reply) string {
 	fmt.Fprintf(&text, "\n%s\n", answer.Body)
 	return text.String()
 }
-

@@ -143,16 +143,22 @@ func (w *walker) operation(method, template string, operation map[string]any) {
 // parameters are those of the query and of the header that the document names.
 func (w *walker) parameters(method, path, client, good string, operation map[string]any) {
 	w.expect("unknown parameter", client, nil, request{method, path + "?nothing=1", good, nil}, 400)
-	named, _ := operation["parameters"].([]any)
-	for _, parameter := range named {
-		name := parameter.(map[string]any)["name"].(string)
-		switch parameter.(map[string]any)["in"] {
+	document, err := committed()
+	require.NoError(w.t, err)
+	listed, _ := operation["parameters"].([]any)
+	for _, node := range listed {
+		parameter, _ := document.follow(node, "")
+		name := parameter["name"].(string)
+		switch parameter["in"] {
 		case "query":
 			for _, wrong := range []string{"=", "=x&" + name + "=x", "=" + strings.Repeat("x", 20_001), "=%00", "=%ff"} {
 				w.expect("wrong parameter", client, nil, request{method, path + "?" + name + wrong, "", nil}, 400)
 			}
 		case "header":
-			want := map[string]int{"If-Match": 412, "Idempotency-Key": 400}[name]
+			want, judged := map[string]int{"If-Match": 412, "Idempotency-Key": 400}[name]
+			if !judged {
+				continue // whatever they say, they cannot be wrong
+			}
 			for _, wrong := range []string{"ä ö", strings.Repeat("x", 20_001)} {
 				w.expect("wrong header", client, nil, request{method, path, good, []string{name + ": " + wrong}}, want)
 			}
