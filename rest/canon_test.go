@@ -16,6 +16,7 @@ import (
 // hours later still does.
 type canon struct {
 	seen   map[string]string
+	ids    int
 	times  []instant
 	opaque []string // cursors and receipts, each followed by what stands for it
 }
@@ -49,7 +50,8 @@ func (c *canon) text(text string) string {
 
 func (c *canon) canonical(found string) string {
 	if kind, _, id := strings.Cut(found, "_"); id {
-		return fmt.Sprintf("%s_01kjq%021d", kind, len(c.seen)+1)
+		c.ids++
+		return fmt.Sprintf("%s_01kjq%021d", kind, c.ids)
 	}
 	return c.time(found)
 }

@@ -33,7 +33,7 @@ type refusalRow struct {
 }
 
 // elsewhere are the codes that nothing answers with yet, and those of queries.
-var elsewhere = []model.Code{model.CodeCapacityExceeded, model.CodeMoratoriumActive, refusal.CodeQueryTooCostly, refusal.CodeQueryNotTrusted}
+var elsewhere = []model.Code{model.CodeCapacityExceeded, model.CodeMoratoriumActive, refusal.CodeQueryTooCostly, refusal.CodeQueryNotTrusted, refusal.CodePersistedQueryNotFound}
 
 const bearer = `^Bearer error="%s".*, resource_metadata="http://.+"$`
 
