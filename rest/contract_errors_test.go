@@ -96,10 +96,10 @@ func newRefusals(t *testing.T) *refusals {
 	starts := w.Now().Add(300 * 24 * time.Hour).Format(time.RFC3339)
 	w.scheduled = w.Cover("quake-circle", modeltest.Context{"starts_at": starts})
 	w.exhausted = w.Cover("quake-circle", nil)
-	w.post(t, 201, "/v1/sandbox/observations", strings.Replace(w.quake(t, "strong"), "6.4", "7.4", 1))
+	w.post(t, 201, "/v1/sandbox/observations", strings.Replace(w.quake(t, "strong"), `"6.4"`, `"7.4"`, 1))
 	w.Work()
 	w.weak = "weak"
-	w.post(t, 201, "/v1/sandbox/observations", strings.Replace(w.quake(t, w.weak), "6.4", "5.9", 1))
+	w.post(t, 201, "/v1/sandbox/observations", strings.Replace(w.quake(t, w.weak), `"6.4"`, `"5.9"`, 1))
 	w.fullOfThings = w.OnlyClaim(w.exhausted)
 	for range 50 {
 		w.post(t, 201, "/v1/claims/"+w.fullOfThings.ID+"/attachments", body("/attachments"))

@@ -70,7 +70,7 @@ func (s *story) refusals(t *testing.T) {
 	s.call(t, "createQuote", 400, "POST", "/quotes", with(hualien, `"colour":"blue"`))
 	s.call(t, "createQuote", 422, "POST", "/quotes", `{"product":"quake-circle","context":{"partner":"acme","radius_km":"wide","location":{"latitude":91}}}`)
 	s.call(t, "getQuote", 404, "GET", "/quotes/quo_01h455vb4pex5vsknk084sn02q", "")
-	weak := strings.Replace(s.quake(t, "us2000weak"), "6.4", "5.9", 1)
+	weak := strings.Replace(s.quake(t, "us2000weak"), `"6.4"`, `"5.9"`, 1)
 	s.call(t, "createSandboxObservations", 201, "POST", "/sandbox/observations", weak)
 	s.call(t, "createClaim", 422, "POST", "/claims", `{"policy_id":"`+policy.ID+`","source_event":{"source":"usgs","id":"us2000weak"}}`)
 	s.call(t, "deletePolicy", 405, "DELETE", "/policies/"+policy.ID, "")
