@@ -18,27 +18,27 @@ import (
 )
 
 // tell is the story, up to the payout.
-func (h *story) tell(t *testing.T) {
+func (s *story) tell(t *testing.T) {
 	t.Helper()
 	call := func(operation string, status int, method, path, body string) *reply {
-		return h.call(t, operation, status, method, path, body)
+		return s.call(t, operation, status, method, path, body)
 	}
 	call("listProducts", 200, "GET", "/products", "")
 	call("getProduct", 200, "GET", "/products/quake-circle", "")
-	policy, quote := h.cover(t)
-	quake := h.quake(t, "us1000chhc")
-	h.observe(t, "createObservations", "/observations", quake)
+	policy, quote := s.cover(t)
+	quake := s.quake(t, "us1000chhc")
+	s.observe(t, "createObservations", "/observations", quake)
 	claiming := `{"policy_id":"` + policy.ID + `","source_event":{"source":"usgs","id":"us1000chhc"},"description":"The shop is closed."}`
 	claim := record[wire.Claim](t, call("createClaim: for a measured event", 201, "POST", "/claims", claiming))
 	call("createClaim: for a measured event", 200, "POST", "/claims", claiming)
 	call("createClaim: for an operator to decide", 201, "POST", "/claims", `{"policy_id":"`+policy.ID+`","origin":"approval","description":"The port was closed for three days.","requested_amount":{"amount":150000,"currency":"USD"}}`)
-	h.observe(t, "createSandboxObservations", "/sandbox/observations", h.quake(t, "rehearsal-1"))
+	s.observe(t, "createSandboxObservations", "/sandbox/observations", s.quake(t, "rehearsal-1"))
 	of := "/claims/" + claim.ID
 	attachment := record[wire.Attachment](t, call("createAttachment", 201, "POST", of+"/attachments", `{"file_name":"rainfall.csv","content_type":"text/csv","content_base64":"ZGF5LG1tCjIwMTgtMDItMDYsMTIuNQoyMDE4LTAyLTA3LDMuMQo=","purpose":"evidence","description":"Rain on the two days.","sha256":"`+digest("day,mm\n2018-02-06,12.5\n2018-02-07,3.1\n")+`"}`))
 	call("downloadAttachment", 200, "GET", strings.TrimPrefix(attachment.DownloadURL, "/v1"), "")
 	call("createMessage", 201, "POST", of+"/messages", `{"body":"When will it be paid?"}`)
 	call("createPayoutMethod: IBAN of one claim", 201, "POST", "/payout_methods", `{"claim_id":"`+claim.ID+`",`+iban)
-	h.Work()
+	s.Work()
 	call("getQuote", 200, "GET", "/quotes/"+quote.ID, "")
 	call("getPolicy", 200, "GET", "/policies/"+policy.ID, "")
 	claim = record[wire.Claim](t, call("getClaim", 200, "GET", of, ""))
@@ -51,47 +51,47 @@ func (h *story) tell(t *testing.T) {
 	}
 	page := record[wire.List[wire.TimelineEntry]](t, call("listTimeline", 200, "GET", of+"/timeline?limit=2", ""))
 	call("listTimeline", 200, "GET", of+"/timeline?cursor="+*page.NextCursor, "")
-	h.pay(t, policy.ID)
+	s.pay(t, policy.ID)
 }
 
 // cover prices every product and binds an earthquake's.
-func (h *story) cover(t *testing.T) (*wire.Policy, *wire.Quote) {
+func (s *story) cover(t *testing.T) (*wire.Policy, *wire.Quote) {
 	t.Helper()
 	const place = `"location":{"latitude":23.98,"longitude":121.61},"limit":{"amount":10000000,"currency":"USD"}`
-	quote := record[wire.Quote](t, h.call(t, "createQuote: earthquake", 201, "POST", "/quotes", `{"product":"quake-circle","context":{"partner":"acme",`+place+`},"partner_reference":"enquiry-4711"}`))
+	quote := record[wire.Quote](t, s.call(t, "createQuote: earthquake", 201, "POST", "/quotes", `{"product":"quake-circle","context":{"partner":"acme",`+place+`},"partner_reference":"enquiry-4711"}`))
 	for name, body := range inOrder(map[string]string{
 		"every default": `{"product":"quake-circle","context":{"partner":"acme"}}`,
 		"hurricane":     `{"product":"cyclone-circle","context":{"partner":"acme","location":{"latitude":25.7617,"longitude":-80.1918},"radius_km":50,"limit":{"amount":25000000,"currency":"USD"},"term":"P365D"}}`,
 		"too much rain": `{"product":"rain-excess","context":{"partner":"acme","station":"Seattle"},"metadata":{"farm":"17"}}`,
 		"too dry":       `{"product":"rain-deficit","context":{"partner":"acme","station":"New York","days":30,"attach":"10","exhaust":"0"}}`,
 	}) {
-		h.call(t, "createQuote: "+name, 201, "POST", "/quotes", body)
+		s.call(t, "createQuote: "+name, 201, "POST", "/quotes", body)
 	}
 	body := `{"quote_id":"` + quote.ID + `","policyholder":{"name":"Lin Mei-hua","country":"TW"},"partner_reference":"booking-4711"}`
-	return record[wire.Policy](t, h.call(t, "createPolicy", 201, "POST", "/policies", body)), quote
+	return record[wire.Policy](t, s.call(t, "createPolicy", 201, "POST", "/policies", body)), quote
 }
 
 // observe reports one observation, the same again, and a batch.
-func (h *story) observe(t *testing.T, operation, path, quake string) {
+func (s *story) observe(t *testing.T, operation, path, quake string) {
 	t.Helper()
 	at := strings.SplitAfter(strings.SplitAfter(quake, `"occurred_at":"`)[1], `"`)[0]
-	h.call(t, operation+": earthquake", 201, "POST", path, quake)
-	h.call(t, operation+": earthquake", 200, "POST", path, quake)
+	s.call(t, operation+": earthquake", 201, "POST", path, quake)
+	s.call(t, operation+": earthquake", 200, "POST", path, quake)
 	fix := `{"source":"nhc","source_event_id":"AL092017","kind":"storm_fix","occurred_at":"` + at + `,"stage":"preliminary","location":{"latitude":24.5,"longitude":-81.5},"measures":{"wind":{"value":"115","unit":"kn"},"pressure":{"value":"929","unit":"hPa"}}}`
 	day := `{"source":"ghcn","source_event_id":"Seattle","kind":"station_day","occurred_at":"2026-11-19T00:00:00Z","stage":"final","station":"Seattle","measures":{"precipitation":{"value":"12.5","unit":"mm"}}}`
 	batch := map[string]string{ // the source may speak for usgs only
 		"/observations":         strings.Replace(quake, "us1000chhc", "us6000m0xl", 1) + `,` + quake + `,` + fix,
 		"/sandbox/observations": fix + `,` + day + `,` + quake,
 	}[path]
-	h.call(t, operation+": batch", 200, "POST", path, `{"observations":[`+batch+`]}`)
+	s.call(t, operation+": batch", 200, "POST", path, `{"observations":[`+batch+`]}`)
 }
 
 // pay records an account of every type.
-func (h *story) pay(t *testing.T, policy string) {
+func (s *story) pay(t *testing.T, policy string) {
 	t.Helper()
 	payee := `{"policy_id":"` + policy + `","beneficiary":{"name":"Lin Mei-hua","country":"TW"},"currency":"USD",`
-	h.call(t, "createPayoutMethod: US account of a policy", 201, "POST", "/payout_methods", payee+`"type":"us_bank_account","us_bank_account":{"routing_number":"021000021","account_number":"000123456789","account_type":"checking"}}`)
-	h.call(t, "createPayoutMethod: mobile money", 201, "POST", "/payout_methods", payee+`"type":"mobile_money","mobile_money":{"msisdn":"+254712345678","provider":"mpesa"}}`)
+	s.call(t, "createPayoutMethod: US account of a policy", 201, "POST", "/payout_methods", payee+`"type":"us_bank_account","us_bank_account":{"routing_number":"021000021","account_number":"000123456789","account_type":"checking"}}`)
+	s.call(t, "createPayoutMethod: mobile money", 201, "POST", "/payout_methods", payee+`"type":"mobile_money","mobile_money":{"msisdn":"+254712345678","provider":"mpesa"}}`)
 }
 
 // inOrder goes over a map by name, so that the story is the same every time.
