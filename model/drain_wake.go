@@ -51,7 +51,7 @@ func (s *Service) StartDrains(ctx context.Context) (started int, err error) {
 		var woken []wokenRow
 		err := u.svc.preparedRows(ctx, u.pg, &woken, `update webhook_progress p set drain = $1, drain_at = $2
 			from (select endpoint_id, partner from webhook_progress
-				where active and (drain is null and due_at <= $2 or drain_at < $3) order by due_at limit $4 for no key update skip locked) due
+				where active and (drain is null and due_at <= $2 or drain is not null and drain_at < $3) order by due_at limit $4 for no key update skip locked) due
 			where p.endpoint_id = due.endpoint_id and p.partner = due.partner
 			returning p.endpoint_id, p.partner, p.failures > 0 as ill`, token, u.now, u.now.Add(-drainLost), sweepSize)
 		if err != nil {
