@@ -9,8 +9,17 @@ import (
 	"context"
 
 	"parapet/graph/node"
+	"parapet/model"
 )
+
+func (r *mutationResolver) OpenClaim(ctx context.Context, input node.OpenClaimInput) (*node.ClaimPayload, error) {
+	return reader(ctx).OpenClaim(ctx, input)
+}
 
 func (r *queryResolver) Claim(ctx context.Context, id string) (*node.Claim, error) {
 	return reader(ctx).Claim(ctx, id)
+}
+
+func (r *queryResolver) Claims(ctx context.Context, first *int, after *string, filter *model.Filter, order *string) (*node.Connection[*node.Claim], error) {
+	return reader(ctx).Claims(ctx, first, after, filter, order)
 }

@@ -173,7 +173,7 @@ func TestAnswersTellTheirCost(t *testing.T) {
 	limits.Cost = 1
 	d := open(t)
 	out := d.ask(t, ask{document: "{viewer{kind} again:viewer{name}}"})
-	require.Contains(t, out.body, `"extensions":{"cost":{"requested":2,"limit":20000}}`)
+	require.Contains(t, out.body, `"extensions":{"cost":{"requested":2,"limit":25000}}`)
 	out = d.with(t, graph.Config{Limits: limits}).ask(t, ask{document: "{viewer{kind} again:viewer{name}}"})
 	require.Equal(t, "query_too_costly", out.code())
 	require.Contains(t, out.body, `"extensions":{"cost":{"requested":2,"limit":1}}`)

@@ -16,7 +16,7 @@ func (r *queryResolver) Occurrence(ctx context.Context, id string) (*node.Occurr
 	return reader(ctx).Occurrence(ctx, id)
 }
 
-func (r *queryResolver) Occurrences(ctx context.Context, first int, after *string, filter *node.HappenedFilterInput) (*node.OccurrenceConnection, error) {
+func (r *queryResolver) Occurrences(ctx context.Context, first int, after *string, filter *node.HappenedFilterInput) (*node.Connection[*node.Occurrence], error) {
 	return reader(ctx).Occurrences(ctx, first, after, filter)
 }
 
@@ -24,7 +24,7 @@ func (r *queryResolver) Observation(ctx context.Context, id string) (*node.Obser
 	return reader(ctx).Observation(ctx, id)
 }
 
-func (r *queryResolver) Observations(ctx context.Context, first int, after *string, filter *node.HappenedFilterInput) (*node.ObservationConnection, error) {
+func (r *queryResolver) Observations(ctx context.Context, first int, after *string, filter *node.HappenedFilterInput) (*node.Connection[*node.Observation], error) {
 	return reader(ctx).Observations(ctx, first, after, filter)
 }
 

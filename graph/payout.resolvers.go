@@ -9,8 +9,13 @@ import (
 	"context"
 
 	"parapet/graph/node"
+	"parapet/model"
 )
 
 func (r *queryResolver) Payout(ctx context.Context, id string) (*node.Payout, error) {
 	return reader(ctx).Payout(ctx, id)
+}
+
+func (r *queryResolver) Payouts(ctx context.Context, first *int, after *string, filter *model.Filter, order *string) (*node.Connection[*node.Payout], error) {
+	return reader(ctx).Payouts(ctx, first, after, filter, order)
 }

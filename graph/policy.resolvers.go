@@ -9,6 +9,7 @@ import (
 	"context"
 
 	"parapet/graph/node"
+	"parapet/model"
 )
 
 func (r *mutationResolver) BindPolicy(ctx context.Context, input node.BindPolicyInput) (*node.BindPolicyPayload, error) {
@@ -17,4 +18,8 @@ func (r *mutationResolver) BindPolicy(ctx context.Context, input node.BindPolicy
 
 func (r *queryResolver) Policy(ctx context.Context, id string) (*node.Policy, error) {
 	return reader(ctx).Policy(ctx, id)
+}
+
+func (r *queryResolver) Policies(ctx context.Context, first *int, after *string, filter *model.Filter, order *string) (*node.Connection[*node.Policy], error) {
+	return reader(ctx).Policies(ctx, first, after, filter, order)
 }

@@ -9,6 +9,7 @@ import (
 	"context"
 
 	"parapet/graph/node"
+	"parapet/model"
 )
 
 func (r *mutationResolver) CreateQuote(ctx context.Context, input node.CreateQuoteInput) (*node.CreateQuotePayload, error) {
@@ -17,4 +18,8 @@ func (r *mutationResolver) CreateQuote(ctx context.Context, input node.CreateQuo
 
 func (r *queryResolver) Quote(ctx context.Context, id string) (*node.Quote, error) {
 	return reader(ctx).Quote(ctx, id)
+}
+
+func (r *queryResolver) Quotes(ctx context.Context, first *int, after *string, filter *model.Filter, order *string) (*node.Connection[*node.Quote], error) {
+	return reader(ctx).Quotes(ctx, first, after, filter, order)
 }

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"reflect"
@@ -133,11 +134,12 @@ func keyOf[Row any](row *Row) string { return headOf(row).ID.String() }
 func (n noun) parseAll(ids []string) []uuid.UUID {
 	var keys []uuid.UUID
 	for _, id := range ids {
-		if key, err := n.parse(id); err == nil && !slices.Contains(keys, key) {
+		if key, err := n.parse(id); err == nil {
 			keys = append(keys, key)
 		}
 	}
-	return keys
+	slices.SortFunc(keys, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
+	return slices.Compact(keys)
 }
 
 // list is one page of all records of the kind, narrowed. Errors:

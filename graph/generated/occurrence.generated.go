@@ -660,7 +660,7 @@ func (ec *executionContext) fieldContext_Explanation_claim(_ context.Context, fi
 	return fc, nil
 }
 
-func (ec *executionContext) _ExplanationConnection_edges(ctx context.Context, field graphql.CollectedField, obj *node.ExplanationConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _ExplanationConnection_edges(ctx context.Context, field graphql.CollectedField, obj *node.Connection[*node.Explanation]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -669,11 +669,11 @@ func (ec *executionContext) _ExplanationConnection_edges(ctx context.Context, fi
 			return ec.fieldContext_ExplanationConnection_edges(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.Edges, nil
+			return obj.Edges(), nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []node.ExplanationEdge) graphql.Marshaler {
-			return ec.marshalNExplanationEdge2ᚕparapetᚋgraphᚋnodeᚐExplanationEdgeᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []*node.Edge[*node.Explanation]) graphql.Marshaler {
+			return ec.marshalNExplanationEdge2ᚕᚖparapetᚋgraphᚋnodeᚐEdgeᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -683,7 +683,7 @@ func (ec *executionContext) fieldContext_ExplanationConnection_edges(_ context.C
 	fc = &graphql.FieldContext{
 		Object:     "ExplanationConnection",
 		Field:      field,
-		IsMethod:   false,
+		IsMethod:   true,
 		IsResolver: false,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_ExplanationEdge(ctx, field)
@@ -692,7 +692,7 @@ func (ec *executionContext) fieldContext_ExplanationConnection_edges(_ context.C
 	return fc, nil
 }
 
-func (ec *executionContext) _ExplanationConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *node.ExplanationConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _ExplanationConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *node.Connection[*node.Explanation]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -701,7 +701,7 @@ func (ec *executionContext) _ExplanationConnection_nodes(ctx context.Context, fi
 			return ec.fieldContext_ExplanationConnection_nodes(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.Nodes, nil
+			return obj.Nodes(), nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []*node.Explanation) graphql.Marshaler {
@@ -715,7 +715,7 @@ func (ec *executionContext) fieldContext_ExplanationConnection_nodes(_ context.C
 	fc = &graphql.FieldContext{
 		Object:     "ExplanationConnection",
 		Field:      field,
-		IsMethod:   false,
+		IsMethod:   true,
 		IsResolver: false,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_Explanation(ctx, field)
@@ -724,7 +724,7 @@ func (ec *executionContext) fieldContext_ExplanationConnection_nodes(_ context.C
 	return fc, nil
 }
 
-func (ec *executionContext) _ExplanationConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *node.ExplanationConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _ExplanationConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *node.Connection[*node.Explanation]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -733,11 +733,11 @@ func (ec *executionContext) _ExplanationConnection_pageInfo(ctx context.Context,
 			return ec.fieldContext_ExplanationConnection_pageInfo(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.PageInfo, nil
+			return obj.PageInfo()
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v node.PageInfo) graphql.Marshaler {
-			return ec.marshalNPageInfo2parapetᚋgraphᚋnodeᚐPageInfo(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *node.PageInfo) graphql.Marshaler {
+			return ec.marshalNPageInfo2ᚖparapetᚋgraphᚋnodeᚐPageInfo(ctx, selections, v)
 		},
 		true,
 		true,
@@ -747,7 +747,7 @@ func (ec *executionContext) fieldContext_ExplanationConnection_pageInfo(_ contex
 	fc = &graphql.FieldContext{
 		Object:     "ExplanationConnection",
 		Field:      field,
-		IsMethod:   false,
+		IsMethod:   true,
 		IsResolver: false,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_PageInfo(ctx, field)
@@ -756,7 +756,7 @@ func (ec *executionContext) fieldContext_ExplanationConnection_pageInfo(_ contex
 	return fc, nil
 }
 
-func (ec *executionContext) _ExplanationEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *node.ExplanationEdge) (ret graphql.Marshaler) {
+func (ec *executionContext) _ExplanationEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *node.Edge[*node.Explanation]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -765,7 +765,7 @@ func (ec *executionContext) _ExplanationEdge_cursor(ctx context.Context, field g
 			return ec.fieldContext_ExplanationEdge_cursor(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.Cursor, nil
+			return obj.Cursor()
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
@@ -776,10 +776,10 @@ func (ec *executionContext) _ExplanationEdge_cursor(ctx context.Context, field g
 	)
 }
 func (ec *executionContext) fieldContext_ExplanationEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ExplanationEdge", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ExplanationEdge", field, true, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _ExplanationEdge_node(ctx context.Context, field graphql.CollectedField, obj *node.ExplanationEdge) (ret graphql.Marshaler) {
+func (ec *executionContext) _ExplanationEdge_node(ctx context.Context, field graphql.CollectedField, obj *node.Edge[*node.Explanation]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -911,8 +911,8 @@ func (ec *executionContext) _Exposure_policies(ctx context.Context, field graphq
 			return obj.Policies(ctx, fc.Args["first"].(int), fc.Args["after"].(*string), fc.Args["nearMisses"].(bool))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *node.ExplanationConnection) graphql.Marshaler {
-			return ec.marshalNExplanationConnection2ᚖparapetᚋgraphᚋnodeᚐExplanationConnection(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *node.Connection[*node.Explanation]) graphql.Marshaler {
+			return ec.marshalNExplanationConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -1709,7 +1709,7 @@ func (ec *executionContext) fieldContext_Observation_occurrenceId(_ context.Cont
 	return graphql.NewScalarFieldContext("Observation", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
-func (ec *executionContext) _ObservationConnection_edges(ctx context.Context, field graphql.CollectedField, obj *node.ObservationConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _ObservationConnection_edges(ctx context.Context, field graphql.CollectedField, obj *node.Connection[*node.Observation]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -1718,11 +1718,11 @@ func (ec *executionContext) _ObservationConnection_edges(ctx context.Context, fi
 			return ec.fieldContext_ObservationConnection_edges(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.Edges, nil
+			return obj.Edges(), nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []node.ObservationEdge) graphql.Marshaler {
-			return ec.marshalNObservationEdge2ᚕparapetᚋgraphᚋnodeᚐObservationEdgeᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []*node.Edge[*node.Observation]) graphql.Marshaler {
+			return ec.marshalNObservationEdge2ᚕᚖparapetᚋgraphᚋnodeᚐEdgeᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -1732,7 +1732,7 @@ func (ec *executionContext) fieldContext_ObservationConnection_edges(_ context.C
 	fc = &graphql.FieldContext{
 		Object:     "ObservationConnection",
 		Field:      field,
-		IsMethod:   false,
+		IsMethod:   true,
 		IsResolver: false,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_ObservationEdge(ctx, field)
@@ -1741,7 +1741,7 @@ func (ec *executionContext) fieldContext_ObservationConnection_edges(_ context.C
 	return fc, nil
 }
 
-func (ec *executionContext) _ObservationConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *node.ObservationConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _ObservationConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *node.Connection[*node.Observation]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -1750,7 +1750,7 @@ func (ec *executionContext) _ObservationConnection_nodes(ctx context.Context, fi
 			return ec.fieldContext_ObservationConnection_nodes(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.Nodes, nil
+			return obj.Nodes(), nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []*node.Observation) graphql.Marshaler {
@@ -1764,7 +1764,7 @@ func (ec *executionContext) fieldContext_ObservationConnection_nodes(_ context.C
 	fc = &graphql.FieldContext{
 		Object:     "ObservationConnection",
 		Field:      field,
-		IsMethod:   false,
+		IsMethod:   true,
 		IsResolver: false,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_Observation(ctx, field)
@@ -1773,7 +1773,7 @@ func (ec *executionContext) fieldContext_ObservationConnection_nodes(_ context.C
 	return fc, nil
 }
 
-func (ec *executionContext) _ObservationConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *node.ObservationConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _ObservationConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *node.Connection[*node.Observation]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -1782,11 +1782,11 @@ func (ec *executionContext) _ObservationConnection_pageInfo(ctx context.Context,
 			return ec.fieldContext_ObservationConnection_pageInfo(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.PageInfo, nil
+			return obj.PageInfo()
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v node.PageInfo) graphql.Marshaler {
-			return ec.marshalNPageInfo2parapetᚋgraphᚋnodeᚐPageInfo(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *node.PageInfo) graphql.Marshaler {
+			return ec.marshalNPageInfo2ᚖparapetᚋgraphᚋnodeᚐPageInfo(ctx, selections, v)
 		},
 		true,
 		true,
@@ -1796,7 +1796,7 @@ func (ec *executionContext) fieldContext_ObservationConnection_pageInfo(_ contex
 	fc = &graphql.FieldContext{
 		Object:     "ObservationConnection",
 		Field:      field,
-		IsMethod:   false,
+		IsMethod:   true,
 		IsResolver: false,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_PageInfo(ctx, field)
@@ -1805,7 +1805,7 @@ func (ec *executionContext) fieldContext_ObservationConnection_pageInfo(_ contex
 	return fc, nil
 }
 
-func (ec *executionContext) _ObservationEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *node.ObservationEdge) (ret graphql.Marshaler) {
+func (ec *executionContext) _ObservationEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *node.Edge[*node.Observation]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -1814,7 +1814,7 @@ func (ec *executionContext) _ObservationEdge_cursor(ctx context.Context, field g
 			return ec.fieldContext_ObservationEdge_cursor(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.Cursor, nil
+			return obj.Cursor()
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
@@ -1825,10 +1825,10 @@ func (ec *executionContext) _ObservationEdge_cursor(ctx context.Context, field g
 	)
 }
 func (ec *executionContext) fieldContext_ObservationEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ObservationEdge", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ObservationEdge", field, true, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _ObservationEdge_node(ctx context.Context, field graphql.CollectedField, obj *node.ObservationEdge) (ret graphql.Marshaler) {
+func (ec *executionContext) _ObservationEdge_node(ctx context.Context, field graphql.CollectedField, obj *node.Edge[*node.Observation]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -2172,8 +2172,8 @@ func (ec *executionContext) _Occurrence_policies(ctx context.Context, field grap
 			return obj.Policies(ctx, fc.Args["first"].(int), fc.Args["after"].(*string), fc.Args["nearMisses"].(bool))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *node.ExplanationConnection) graphql.Marshaler {
-			return ec.marshalNExplanationConnection2ᚖparapetᚋgraphᚋnodeᚐExplanationConnection(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *node.Connection[*node.Explanation]) graphql.Marshaler {
+			return ec.marshalNExplanationConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -2216,8 +2216,8 @@ func (ec *executionContext) _Occurrence_observations(ctx context.Context, field 
 			return obj.Observations(ctx, fc.Args["first"].(int), fc.Args["after"].(*string))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *node.ObservationConnection) graphql.Marshaler {
-			return ec.marshalNObservationConnection2ᚖparapetᚋgraphᚋnodeᚐObservationConnection(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *node.Connection[*node.Observation]) graphql.Marshaler {
+			return ec.marshalNObservationConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -2247,7 +2247,7 @@ func (ec *executionContext) fieldContext_Occurrence_observations(ctx context.Con
 	return fc, nil
 }
 
-func (ec *executionContext) _OccurrenceConnection_edges(ctx context.Context, field graphql.CollectedField, obj *node.OccurrenceConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _OccurrenceConnection_edges(ctx context.Context, field graphql.CollectedField, obj *node.Connection[*node.Occurrence]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -2256,11 +2256,11 @@ func (ec *executionContext) _OccurrenceConnection_edges(ctx context.Context, fie
 			return ec.fieldContext_OccurrenceConnection_edges(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.Edges, nil
+			return obj.Edges(), nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []node.OccurrenceEdge) graphql.Marshaler {
-			return ec.marshalNOccurrenceEdge2ᚕparapetᚋgraphᚋnodeᚐOccurrenceEdgeᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []*node.Edge[*node.Occurrence]) graphql.Marshaler {
+			return ec.marshalNOccurrenceEdge2ᚕᚖparapetᚋgraphᚋnodeᚐEdgeᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -2270,7 +2270,7 @@ func (ec *executionContext) fieldContext_OccurrenceConnection_edges(_ context.Co
 	fc = &graphql.FieldContext{
 		Object:     "OccurrenceConnection",
 		Field:      field,
-		IsMethod:   false,
+		IsMethod:   true,
 		IsResolver: false,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_OccurrenceEdge(ctx, field)
@@ -2279,7 +2279,7 @@ func (ec *executionContext) fieldContext_OccurrenceConnection_edges(_ context.Co
 	return fc, nil
 }
 
-func (ec *executionContext) _OccurrenceConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *node.OccurrenceConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _OccurrenceConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *node.Connection[*node.Occurrence]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -2288,7 +2288,7 @@ func (ec *executionContext) _OccurrenceConnection_nodes(ctx context.Context, fie
 			return ec.fieldContext_OccurrenceConnection_nodes(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.Nodes, nil
+			return obj.Nodes(), nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []*node.Occurrence) graphql.Marshaler {
@@ -2302,7 +2302,7 @@ func (ec *executionContext) fieldContext_OccurrenceConnection_nodes(_ context.Co
 	fc = &graphql.FieldContext{
 		Object:     "OccurrenceConnection",
 		Field:      field,
-		IsMethod:   false,
+		IsMethod:   true,
 		IsResolver: false,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_Occurrence(ctx, field)
@@ -2311,7 +2311,7 @@ func (ec *executionContext) fieldContext_OccurrenceConnection_nodes(_ context.Co
 	return fc, nil
 }
 
-func (ec *executionContext) _OccurrenceConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *node.OccurrenceConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _OccurrenceConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *node.Connection[*node.Occurrence]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -2320,11 +2320,11 @@ func (ec *executionContext) _OccurrenceConnection_pageInfo(ctx context.Context, 
 			return ec.fieldContext_OccurrenceConnection_pageInfo(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.PageInfo, nil
+			return obj.PageInfo()
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v node.PageInfo) graphql.Marshaler {
-			return ec.marshalNPageInfo2parapetᚋgraphᚋnodeᚐPageInfo(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *node.PageInfo) graphql.Marshaler {
+			return ec.marshalNPageInfo2ᚖparapetᚋgraphᚋnodeᚐPageInfo(ctx, selections, v)
 		},
 		true,
 		true,
@@ -2334,7 +2334,7 @@ func (ec *executionContext) fieldContext_OccurrenceConnection_pageInfo(_ context
 	fc = &graphql.FieldContext{
 		Object:     "OccurrenceConnection",
 		Field:      field,
-		IsMethod:   false,
+		IsMethod:   true,
 		IsResolver: false,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_PageInfo(ctx, field)
@@ -2343,7 +2343,7 @@ func (ec *executionContext) fieldContext_OccurrenceConnection_pageInfo(_ context
 	return fc, nil
 }
 
-func (ec *executionContext) _OccurrenceEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *node.OccurrenceEdge) (ret graphql.Marshaler) {
+func (ec *executionContext) _OccurrenceEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *node.Edge[*node.Occurrence]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -2352,7 +2352,7 @@ func (ec *executionContext) _OccurrenceEdge_cursor(ctx context.Context, field gr
 			return ec.fieldContext_OccurrenceEdge_cursor(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.Cursor, nil
+			return obj.Cursor()
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
@@ -2363,10 +2363,10 @@ func (ec *executionContext) _OccurrenceEdge_cursor(ctx context.Context, field gr
 	)
 }
 func (ec *executionContext) fieldContext_OccurrenceEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("OccurrenceEdge", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("OccurrenceEdge", field, true, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _OccurrenceEdge_node(ctx context.Context, field graphql.CollectedField, obj *node.OccurrenceEdge) (ret graphql.Marshaler) {
+func (ec *executionContext) _OccurrenceEdge_node(ctx context.Context, field graphql.CollectedField, obj *node.Edge[*node.Occurrence]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -3055,7 +3055,7 @@ func (ec *executionContext) _Explanation(ctx context.Context, sel ast.SelectionS
 
 var explanationConnectionImplementors = []string{"ExplanationConnection"}
 
-func (ec *executionContext) _ExplanationConnection(ctx context.Context, sel ast.SelectionSet, obj *node.ExplanationConnection) graphql.Marshaler {
+func (ec *executionContext) _ExplanationConnection(ctx context.Context, sel ast.SelectionSet, obj *node.Connection[*node.Explanation]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, explanationConnectionImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -3103,7 +3103,7 @@ func (ec *executionContext) _ExplanationConnection(ctx context.Context, sel ast.
 
 var explanationEdgeImplementors = []string{"ExplanationEdge"}
 
-func (ec *executionContext) _ExplanationEdge(ctx context.Context, sel ast.SelectionSet, obj *node.ExplanationEdge) graphql.Marshaler {
+func (ec *executionContext) _ExplanationEdge(ctx context.Context, sel ast.SelectionSet, obj *node.Edge[*node.Explanation]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, explanationEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -3519,7 +3519,7 @@ func (ec *executionContext) _Observation(ctx context.Context, sel ast.SelectionS
 
 var observationConnectionImplementors = []string{"ObservationConnection"}
 
-func (ec *executionContext) _ObservationConnection(ctx context.Context, sel ast.SelectionSet, obj *node.ObservationConnection) graphql.Marshaler {
+func (ec *executionContext) _ObservationConnection(ctx context.Context, sel ast.SelectionSet, obj *node.Connection[*node.Observation]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, observationConnectionImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -3567,7 +3567,7 @@ func (ec *executionContext) _ObservationConnection(ctx context.Context, sel ast.
 
 var observationEdgeImplementors = []string{"ObservationEdge"}
 
-func (ec *executionContext) _ObservationEdge(ctx context.Context, sel ast.SelectionSet, obj *node.ObservationEdge) graphql.Marshaler {
+func (ec *executionContext) _ObservationEdge(ctx context.Context, sel ast.SelectionSet, obj *node.Edge[*node.Observation]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, observationEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -3784,7 +3784,7 @@ func (ec *executionContext) _Occurrence(ctx context.Context, sel ast.SelectionSe
 
 var occurrenceConnectionImplementors = []string{"OccurrenceConnection"}
 
-func (ec *executionContext) _OccurrenceConnection(ctx context.Context, sel ast.SelectionSet, obj *node.OccurrenceConnection) graphql.Marshaler {
+func (ec *executionContext) _OccurrenceConnection(ctx context.Context, sel ast.SelectionSet, obj *node.Connection[*node.Occurrence]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, occurrenceConnectionImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -3832,7 +3832,7 @@ func (ec *executionContext) _OccurrenceConnection(ctx context.Context, sel ast.S
 
 var occurrenceEdgeImplementors = []string{"OccurrenceEdge"}
 
-func (ec *executionContext) _OccurrenceEdge(ctx context.Context, sel ast.SelectionSet, obj *node.OccurrenceEdge) graphql.Marshaler {
+func (ec *executionContext) _OccurrenceEdge(ctx context.Context, sel ast.SelectionSet, obj *node.Edge[*node.Occurrence]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, occurrenceEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -4005,7 +4005,7 @@ func (ec *executionContext) marshalNExplanation2ᚖparapetᚋgraphᚋnodeᚐExpl
 	return ec._Explanation(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNExplanationConnection2ᚖparapetᚋgraphᚋnodeᚐExplanationConnection(ctx context.Context, sel ast.SelectionSet, v *node.ExplanationConnection) graphql.Marshaler {
+func (ec *executionContext) marshalNExplanationConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx context.Context, sel ast.SelectionSet, v *node.Connection[*node.Explanation]) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -4015,15 +4015,11 @@ func (ec *executionContext) marshalNExplanationConnection2ᚖparapetᚋgraphᚋn
 	return ec._ExplanationConnection(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNExplanationEdge2parapetᚋgraphᚋnodeᚐExplanationEdge(ctx context.Context, sel ast.SelectionSet, v node.ExplanationEdge) graphql.Marshaler {
-	return ec._ExplanationEdge(ctx, sel, &v)
-}
-
-func (ec *executionContext) marshalNExplanationEdge2ᚕparapetᚋgraphᚋnodeᚐExplanationEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []node.ExplanationEdge) graphql.Marshaler {
+func (ec *executionContext) marshalNExplanationEdge2ᚕᚖparapetᚋgraphᚋnodeᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*node.Edge[*node.Explanation]) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNExplanationEdge2parapetᚋgraphᚋnodeᚐExplanationEdge(ctx, sel, v[i])
+		return ec.marshalNExplanationEdge2ᚖparapetᚋgraphᚋnodeᚐEdge(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -4033,6 +4029,16 @@ func (ec *executionContext) marshalNExplanationEdge2ᚕparapetᚋgraphᚋnodeᚐ
 	}
 
 	return ret
+}
+
+func (ec *executionContext) marshalNExplanationEdge2ᚖparapetᚋgraphᚋnodeᚐEdge(ctx context.Context, sel ast.SelectionSet, v *node.Edge[*node.Explanation]) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._ExplanationEdge(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalNExposure2ᚖparapetᚋgraphᚋnodeᚐExposure(ctx context.Context, sel ast.SelectionSet, v *node.Exposure) graphql.Marshaler {
@@ -4131,7 +4137,7 @@ func (ec *executionContext) marshalNObservation2ᚖparapetᚋgraphᚋnodeᚐObse
 	return ec._Observation(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNObservationConnection2ᚖparapetᚋgraphᚋnodeᚐObservationConnection(ctx context.Context, sel ast.SelectionSet, v *node.ObservationConnection) graphql.Marshaler {
+func (ec *executionContext) marshalNObservationConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx context.Context, sel ast.SelectionSet, v *node.Connection[*node.Observation]) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -4141,15 +4147,11 @@ func (ec *executionContext) marshalNObservationConnection2ᚖparapetᚋgraphᚋn
 	return ec._ObservationConnection(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNObservationEdge2parapetᚋgraphᚋnodeᚐObservationEdge(ctx context.Context, sel ast.SelectionSet, v node.ObservationEdge) graphql.Marshaler {
-	return ec._ObservationEdge(ctx, sel, &v)
-}
-
-func (ec *executionContext) marshalNObservationEdge2ᚕparapetᚋgraphᚋnodeᚐObservationEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []node.ObservationEdge) graphql.Marshaler {
+func (ec *executionContext) marshalNObservationEdge2ᚕᚖparapetᚋgraphᚋnodeᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*node.Edge[*node.Observation]) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNObservationEdge2parapetᚋgraphᚋnodeᚐObservationEdge(ctx, sel, v[i])
+		return ec.marshalNObservationEdge2ᚖparapetᚋgraphᚋnodeᚐEdge(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -4159,6 +4161,16 @@ func (ec *executionContext) marshalNObservationEdge2ᚕparapetᚋgraphᚋnodeᚐ
 	}
 
 	return ret
+}
+
+func (ec *executionContext) marshalNObservationEdge2ᚖparapetᚋgraphᚋnodeᚐEdge(ctx context.Context, sel ast.SelectionSet, v *node.Edge[*node.Observation]) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._ObservationEdge(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalNOccurrence2ᚕᚖparapetᚋgraphᚋnodeᚐOccurrenceᚄ(ctx context.Context, sel ast.SelectionSet, v []*node.Occurrence) graphql.Marshaler {
@@ -4187,7 +4199,7 @@ func (ec *executionContext) marshalNOccurrence2ᚖparapetᚋgraphᚋnodeᚐOccur
 	return ec._Occurrence(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNOccurrenceConnection2ᚖparapetᚋgraphᚋnodeᚐOccurrenceConnection(ctx context.Context, sel ast.SelectionSet, v *node.OccurrenceConnection) graphql.Marshaler {
+func (ec *executionContext) marshalNOccurrenceConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx context.Context, sel ast.SelectionSet, v *node.Connection[*node.Occurrence]) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -4197,15 +4209,11 @@ func (ec *executionContext) marshalNOccurrenceConnection2ᚖparapetᚋgraphᚋno
 	return ec._OccurrenceConnection(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNOccurrenceEdge2parapetᚋgraphᚋnodeᚐOccurrenceEdge(ctx context.Context, sel ast.SelectionSet, v node.OccurrenceEdge) graphql.Marshaler {
-	return ec._OccurrenceEdge(ctx, sel, &v)
-}
-
-func (ec *executionContext) marshalNOccurrenceEdge2ᚕparapetᚋgraphᚋnodeᚐOccurrenceEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []node.OccurrenceEdge) graphql.Marshaler {
+func (ec *executionContext) marshalNOccurrenceEdge2ᚕᚖparapetᚋgraphᚋnodeᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*node.Edge[*node.Occurrence]) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNOccurrenceEdge2parapetᚋgraphᚋnodeᚐOccurrenceEdge(ctx, sel, v[i])
+		return ec.marshalNOccurrenceEdge2ᚖparapetᚋgraphᚋnodeᚐEdge(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -4215,6 +4223,16 @@ func (ec *executionContext) marshalNOccurrenceEdge2ᚕparapetᚋgraphᚋnodeᚐO
 	}
 
 	return ret
+}
+
+func (ec *executionContext) marshalNOccurrenceEdge2ᚖparapetᚋgraphᚋnodeᚐEdge(ctx context.Context, sel ast.SelectionSet, v *node.Edge[*node.Occurrence]) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._OccurrenceEdge(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalNOccurrenceRefInput2parapetᚋmodelᚐOccurrenceRef(ctx context.Context, v any) (model.OccurrenceRef, error) {

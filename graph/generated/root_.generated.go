@@ -38,12 +38,50 @@ type ComplexityRoot struct {
 		Name func(childComplexity int) int
 	}
 
+	AddAttachmentPayload struct {
+		Attachment       func(childComplexity int) int
+		ClientMutationID func(childComplexity int) int
+	}
+
+	AddMessagePayload struct {
+		ClientMutationID func(childComplexity int) int
+		Message          func(childComplexity int) int
+	}
+
 	Adjudication struct {
 		At        func(childComplexity int) int
 		Author    func(childComplexity int) int
 		Note      func(childComplexity int) int
 		Operation func(childComplexity int) int
 		PayoutID  func(childComplexity int) int
+	}
+
+	Attachment struct {
+		ClaimID     func(childComplexity int) int
+		ContentType func(childComplexity int) int
+		CreatedAt   func(childComplexity int) int
+		Description func(childComplexity int) int
+		DownloadURL func(childComplexity int) int
+		FileName    func(childComplexity int) int
+		ID          func(childComplexity int) int
+		Partner     func(childComplexity int) int
+		Purpose     func(childComplexity int) int
+		SHA256      func(childComplexity int) int
+		Size        func(childComplexity int) int
+		Status      func(childComplexity int) int
+	}
+
+	AttachmentConnection struct {
+		Edges              func(childComplexity int) int
+		Nodes              func(childComplexity int) int
+		PageInfo           func(childComplexity int) int
+		TotalCount         func(childComplexity int) int
+		TotalCountExceeded func(childComplexity int) int
+	}
+
+	AttachmentEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
 	}
 
 	Basis struct {
@@ -70,6 +108,11 @@ type ComplexityRoot struct {
 		StandardDeviation     func(childComplexity int) int
 		UncertaintyFactor     func(childComplexity int) int
 		Years                 func(childComplexity int) int
+	}
+
+	Beneficiary struct {
+		Country func(childComplexity int) int
+		Name    func(childComplexity int) int
 	}
 
 	BindPolicyPayload struct {
@@ -110,19 +153,27 @@ type ComplexityRoot struct {
 	Claim struct {
 		Adjudications    func(childComplexity int) int
 		Amount           func(childComplexity int) int
+		Attachments      func(childComplexity int, first *int, after *string) int
 		ClosedAt         func(childComplexity int) int
 		CreatedAt        func(childComplexity int) int
 		Decision         func(childComplexity int) int
 		Description      func(childComplexity int) int
+		Determination    func(childComplexity int) int
 		ID               func(childComplexity int) int
+		Messages         func(childComplexity int, first *int, after *string) int
 		Metadata         func(childComplexity int) int
+		Occurrence       func(childComplexity int) int
 		OpenedAt         func(childComplexity int) int
 		Origin           func(childComplexity int) int
 		Partner          func(childComplexity int) int
 		PartnerReference func(childComplexity int) int
+		PayoutMethods    func(childComplexity int, first *int, after *string) int
+		Payouts          func(childComplexity int) int
+		Policy           func(childComplexity int) int
 		PolicyID         func(childComplexity int) int
 		RequestedAmount  func(childComplexity int) int
 		Status           func(childComplexity int) int
+		Timeline         func(childComplexity int, first *int, after *string, last *int) int
 		UpdatedAt        func(childComplexity int) int
 		Version          func(childComplexity int) int
 	}
@@ -130,6 +181,19 @@ type ComplexityRoot struct {
 	ClaimBrief struct {
 		ID     func(childComplexity int) int
 		Status func(childComplexity int) int
+	}
+
+	ClaimConnection struct {
+		Edges              func(childComplexity int) int
+		Nodes              func(childComplexity int) int
+		PageInfo           func(childComplexity int) int
+		TotalCount         func(childComplexity int) int
+		TotalCountExceeded func(childComplexity int) int
+	}
+
+	ClaimEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
 	}
 
 	ClaimFigure struct {
@@ -166,9 +230,27 @@ type ComplexityRoot struct {
 		ReasonCodes  func(childComplexity int) int
 	}
 
+	Determination struct {
+		Amount        func(childComplexity int) int
+		DistanceKM    func(childComplexity int) int
+		Factor        func(childComplexity int) int
+		Index         func(childComplexity int) int
+		ReceiptHash   func(childComplexity int) int
+		SourceVersion func(childComplexity int) int
+		Stage         func(childComplexity int) int
+		TermsHash     func(childComplexity int) int
+		Threshold     func(childComplexity int) int
+	}
+
 	DisablePartnerPayload struct {
 		ClientMutationID func(childComplexity int) int
 		Partner          func(childComplexity int) int
+	}
+
+	Display struct {
+		Country     func(childComplexity int) int
+		Institution func(childComplexity int) int
+		Last4       func(childComplexity int) int
 	}
 
 	DoubtFigure struct {
@@ -253,12 +335,36 @@ type ComplexityRoot struct {
 		Value func(childComplexity int) int
 	}
 
+	Message struct {
+		Author    func(childComplexity int) int
+		Body      func(childComplexity int) int
+		ClaimID   func(childComplexity int) int
+		CreatedAt func(childComplexity int) int
+		ID        func(childComplexity int) int
+		Partner   func(childComplexity int) int
+	}
+
+	MessageConnection struct {
+		Edges              func(childComplexity int) int
+		Nodes              func(childComplexity int) int
+		PageInfo           func(childComplexity int) int
+		TotalCount         func(childComplexity int) int
+		TotalCountExceeded func(childComplexity int) int
+	}
+
+	MessageEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
 	Money struct {
 		Amount   func(childComplexity int) int
 		Currency func(childComplexity int) int
 	}
 
 	Mutation struct {
+		AddAttachment      func(childComplexity int, input node.AddAttachmentInput) int
+		AddMessage         func(childComplexity int, input node.AddMessageInput) int
 		BindPolicy         func(childComplexity int, input node.BindPolicyInput) int
 		BlockPayout        func(childComplexity int, input node.BlockPayoutInput) int
 		CancelPolicy       func(childComplexity int, input node.CancelPolicyInput) int
@@ -266,8 +372,10 @@ type ComplexityRoot struct {
 		DecideClaim        func(childComplexity int, input node.DecideClaimInput) int
 		DisablePartner     func(childComplexity int, input node.PartnerStatusInput) int
 		EnablePartner      func(childComplexity int, input node.PartnerStatusInput) int
+		OpenClaim          func(childComplexity int, input node.OpenClaimInput) int
 		PublishProduct     func(childComplexity int, input node.PublishProductInput) int
 		RecordObservations func(childComplexity int, input node.RecordObservationsInput) int
+		RecordPayoutMethod func(childComplexity int, input node.RecordPayoutMethodInput) int
 		RegisterPartner    func(childComplexity int, input node.RegisterPartnerInput) int
 		UnblockPayout      func(childComplexity int, input node.UnblockPayoutInput) int
 		WithdrawClaim      func(childComplexity int, input node.WithdrawClaimInput) int
@@ -334,6 +442,13 @@ type ComplexityRoot struct {
 		Version       func(childComplexity int) int
 	}
 
+	OccurrenceBrief struct {
+		ID            func(childComplexity int) int
+		OccurredAt    func(childComplexity int) int
+		Source        func(childComplexity int) int
+		SourceEventID func(childComplexity int) int
+	}
+
 	OccurrenceConnection struct {
 		Edges    func(childComplexity int) int
 		Nodes    func(childComplexity int) int
@@ -343,6 +458,11 @@ type ComplexityRoot struct {
 	OccurrenceEdge struct {
 		Cursor func(childComplexity int) int
 		Node   func(childComplexity int) int
+	}
+
+	OpenClaimPayload struct {
+		Claim            func(childComplexity int) int
+		ClientMutationID func(childComplexity int) int
 	}
 
 	PageInfo struct {
@@ -377,25 +497,78 @@ type ComplexityRoot struct {
 	}
 
 	Payout struct {
-		Amount        func(childComplexity int) int
-		Attempts      func(childComplexity int) int
-		BlockedReason func(childComplexity int) int
-		ClaimID       func(childComplexity int) int
-		CreatedAt     func(childComplexity int) int
-		ID            func(childComplexity int) int
-		NextAttemptAt func(childComplexity int) int
-		Partner       func(childComplexity int) int
-		PolicyID      func(childComplexity int) int
-		ReleasedAt    func(childComplexity int) int
-		Status        func(childComplexity int) int
-		UpdatedAt     func(childComplexity int) int
-		Version       func(childComplexity int) int
+		Amount            func(childComplexity int) int
+		Attempts          func(childComplexity int) int
+		BlockedReason     func(childComplexity int) int
+		Claim             func(childComplexity int) int
+		ClaimID           func(childComplexity int) int
+		CreatedAt         func(childComplexity int) int
+		ID                func(childComplexity int) int
+		NextAttemptAt     func(childComplexity int) int
+		Partner           func(childComplexity int) int
+		PayoutMethod      func(childComplexity int) int
+		PayoutMethodID    func(childComplexity int) int
+		Policy            func(childComplexity int) int
+		PolicyID          func(childComplexity int) int
+		Provider          func(childComplexity int) int
+		ProviderReference func(childComplexity int) int
+		ReconciledAt      func(childComplexity int) int
+		ReleasedAt        func(childComplexity int) int
+		ReplacesPayoutID  func(childComplexity int) int
+		Status            func(childComplexity int) int
+		UpdatedAt         func(childComplexity int) int
+		Version           func(childComplexity int) int
+	}
+
+	PayoutConnection struct {
+		Edges              func(childComplexity int) int
+		Nodes              func(childComplexity int) int
+		PageInfo           func(childComplexity int) int
+		TotalCount         func(childComplexity int) int
+		TotalCountExceeded func(childComplexity int) int
+	}
+
+	PayoutEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
 	}
 
 	PayoutFigure struct {
 		Amount func(childComplexity int) int
 		Count  func(childComplexity int) int
 		Status func(childComplexity int) int
+	}
+
+	PayoutMethod struct {
+		Beneficiary      func(childComplexity int) int
+		ClaimID          func(childComplexity int) int
+		CreatedAt        func(childComplexity int) int
+		Currency         func(childComplexity int) int
+		Display          func(childComplexity int) int
+		Fingerprint      func(childComplexity int) int
+		ID               func(childComplexity int) int
+		Metadata         func(childComplexity int) int
+		Partner          func(childComplexity int) int
+		PartnerReference func(childComplexity int) int
+		PolicyID         func(childComplexity int) int
+		Status           func(childComplexity int) int
+		Type             func(childComplexity int) int
+		UpdatedAt        func(childComplexity int) int
+		Verification     func(childComplexity int) int
+		Version          func(childComplexity int) int
+	}
+
+	PayoutMethodConnection struct {
+		Edges              func(childComplexity int) int
+		Nodes              func(childComplexity int) int
+		PageInfo           func(childComplexity int) int
+		TotalCount         func(childComplexity int) int
+		TotalCountExceeded func(childComplexity int) int
+	}
+
+	PayoutMethodEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
 	}
 
 	PayoutShape struct {
@@ -437,6 +610,7 @@ type ComplexityRoot struct {
 
 	Policy struct {
 		CancelledAt      func(childComplexity int) int
+		Claims           func(childComplexity int, first *int, after *string) int
 		Cover            func(childComplexity int) int
 		CoverPhase       func(childComplexity int) int
 		CreatedAt        func(childComplexity int) int
@@ -448,6 +622,7 @@ type ComplexityRoot struct {
 		Metadata         func(childComplexity int) int
 		Partner          func(childComplexity int) int
 		PartnerReference func(childComplexity int) int
+		PayoutMethods    func(childComplexity int, first *int, after *string) int
 		Policyholder     func(childComplexity int) int
 		Premium          func(childComplexity int) int
 		ProductKey       func(childComplexity int) int
@@ -458,6 +633,19 @@ type ComplexityRoot struct {
 		TermsHash        func(childComplexity int) int
 		UpdatedAt        func(childComplexity int) int
 		Version          func(childComplexity int) int
+	}
+
+	PolicyConnection struct {
+		Edges              func(childComplexity int) int
+		Nodes              func(childComplexity int) int
+		PageInfo           func(childComplexity int) int
+		TotalCount         func(childComplexity int) int
+		TotalCountExceeded func(childComplexity int) int
+	}
+
+	PolicyEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
 	}
 
 	Portfolio struct {
@@ -482,6 +670,37 @@ type ComplexityRoot struct {
 		Kind   func(childComplexity int) int
 	}
 
+	Product struct {
+		ContextSchema func(childComplexity int) int
+		CreatedAt     func(childComplexity int) int
+		Currencies    func(childComplexity int) int
+		Examples      func(childComplexity int) int
+		Key           func(childComplexity int) int
+		Notes         func(childComplexity int) int
+		Payout        func(childComplexity int) int
+		Place         func(childComplexity int) int
+		Price         func(childComplexity int) int
+		Settlement    func(childComplexity int) int
+		Summary       func(childComplexity int) int
+		Times         func(childComplexity int) int
+		Title         func(childComplexity int) int
+		Trigger       func(childComplexity int) int
+		Version       func(childComplexity int) int
+	}
+
+	ProductConnection struct {
+		Edges              func(childComplexity int) int
+		Nodes              func(childComplexity int) int
+		PageInfo           func(childComplexity int) int
+		TotalCount         func(childComplexity int) int
+		TotalCountExceeded func(childComplexity int) int
+	}
+
+	ProductEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
 	PublishProductPayload struct {
 		ClientMutationID func(childComplexity int) int
 		ProductKey       func(childComplexity int) int
@@ -489,22 +708,30 @@ type ComplexityRoot struct {
 	}
 
 	Query struct {
-		Claim        func(childComplexity int, id string) int
-		Explain      func(childComplexity int, policyID string, occurrence model.OccurrenceRef) int
-		Exposure     func(childComplexity int, occurrence model.AsIf, partner *string, product *string, currency *string) int
-		Node         func(childComplexity int, id string) int
-		Nodes        func(childComplexity int, ids []string) int
-		Observation  func(childComplexity int, id string) int
-		Observations func(childComplexity int, first int, after *string, filter *node.HappenedFilterInput) int
-		Occurrence   func(childComplexity int, id string) int
-		Occurrences  func(childComplexity int, first int, after *string, filter *node.HappenedFilterInput) int
-		Partner      func(childComplexity int, slug string) int
-		Partners     func(childComplexity int, first *int, after *string) int
-		Payout       func(childComplexity int, id string) int
-		Policy       func(childComplexity int, id string) int
-		Portfolio    func(childComplexity int, partner *string, product *string, currency *string, from *time.Time, to *time.Time) int
-		Quote        func(childComplexity int, id string) int
-		Viewer       func(childComplexity int) int
+		Claim         func(childComplexity int, id string) int
+		Claims        func(childComplexity int, first *int, after *string, filter *model.Filter, order *string) int
+		Explain       func(childComplexity int, policyID string, occurrence model.OccurrenceRef) int
+		Exposure      func(childComplexity int, occurrence model.AsIf, partner *string, product *string, currency *string) int
+		Node          func(childComplexity int, id string) int
+		Nodes         func(childComplexity int, ids []string) int
+		Observation   func(childComplexity int, id string) int
+		Observations  func(childComplexity int, first int, after *string, filter *node.HappenedFilterInput) int
+		Occurrence    func(childComplexity int, id string) int
+		Occurrences   func(childComplexity int, first int, after *string, filter *node.HappenedFilterInput) int
+		Partner       func(childComplexity int, slug string) int
+		Partners      func(childComplexity int, first *int, after *string) int
+		Payout        func(childComplexity int, id string) int
+		PayoutMethod  func(childComplexity int, id string) int
+		PayoutMethods func(childComplexity int, first *int, after *string, filter *model.Filter, order *string) int
+		Payouts       func(childComplexity int, first *int, after *string, filter *model.Filter, order *string) int
+		Policies      func(childComplexity int, first *int, after *string, filter *model.Filter, order *string) int
+		Policy        func(childComplexity int, id string) int
+		Portfolio     func(childComplexity int, partner *string, product *string, currency *string, from *time.Time, to *time.Time) int
+		Product       func(childComplexity int, key string) int
+		Products      func(childComplexity int, first *int, after *string) int
+		Quote         func(childComplexity int, id string) int
+		Quotes        func(childComplexity int, first *int, after *string, filter *model.Filter, order *string) int
+		Viewer        func(childComplexity int) int
 	}
 
 	Quote struct {
@@ -530,9 +757,27 @@ type ComplexityRoot struct {
 		Version          func(childComplexity int) int
 	}
 
+	QuoteConnection struct {
+		Edges              func(childComplexity int) int
+		Nodes              func(childComplexity int) int
+		PageInfo           func(childComplexity int) int
+		TotalCount         func(childComplexity int) int
+		TotalCountExceeded func(childComplexity int) int
+	}
+
+	QuoteEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
 	RecordObservationsPayload struct {
 		ClientMutationID func(childComplexity int) int
 		Results          func(childComplexity int) int
+	}
+
+	RecordPayoutMethodPayload struct {
+		ClientMutationID func(childComplexity int) int
+		PayoutMethod     func(childComplexity int) int
 	}
 
 	RegisterPartnerPayload struct {
@@ -571,6 +816,30 @@ type ComplexityRoot struct {
 		To              func(childComplexity int) int
 	}
 
+	TimelineConnection struct {
+		Edges              func(childComplexity int) int
+		Nodes              func(childComplexity int) int
+		PageInfo           func(childComplexity int) int
+		TotalCount         func(childComplexity int) int
+		TotalCountExceeded func(childComplexity int) int
+	}
+
+	TimelineEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
+	TimelineEntry struct {
+		Actor    func(childComplexity int) int
+		At       func(childComplexity int) int
+		Data     func(childComplexity int) int
+		EventID  func(childComplexity int) int
+		ID       func(childComplexity int) int
+		Kind     func(childComplexity int) int
+		Sequence func(childComplexity int) int
+		Summary  func(childComplexity int) int
+	}
+
 	Trigger struct {
 		Days            func(childComplexity int) int
 		DecidesOn       func(childComplexity int) int
@@ -587,6 +856,12 @@ type ComplexityRoot struct {
 	UnblockPayoutPayload struct {
 		ClientMutationID func(childComplexity int) int
 		Payout           func(childComplexity int) int
+	}
+
+	Verification struct {
+		CheckedAt func(childComplexity int) int
+		Code      func(childComplexity int) int
+		Method    func(childComplexity int) int
 	}
 
 	Viewer struct {
@@ -630,6 +905,32 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.Actor.Name(childComplexity), true
 
+	case "AddAttachmentPayload.attachment":
+		if e.ComplexityRoot.AddAttachmentPayload.Attachment == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AddAttachmentPayload.Attachment(childComplexity), true
+	case "AddAttachmentPayload.clientMutationId":
+		if e.ComplexityRoot.AddAttachmentPayload.ClientMutationID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AddAttachmentPayload.ClientMutationID(childComplexity), true
+
+	case "AddMessagePayload.clientMutationId":
+		if e.ComplexityRoot.AddMessagePayload.ClientMutationID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AddMessagePayload.ClientMutationID(childComplexity), true
+	case "AddMessagePayload.message":
+		if e.ComplexityRoot.AddMessagePayload.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AddMessagePayload.Message(childComplexity), true
+
 	case "Adjudication.at":
 		if e.ComplexityRoot.Adjudication.At == nil {
 			break
@@ -660,6 +961,123 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Adjudication.PayoutID(childComplexity), true
+
+	case "Attachment.claimId":
+		if e.ComplexityRoot.Attachment.ClaimID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Attachment.ClaimID(childComplexity), true
+	case "Attachment.contentType":
+		if e.ComplexityRoot.Attachment.ContentType == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Attachment.ContentType(childComplexity), true
+	case "Attachment.createdAt":
+		if e.ComplexityRoot.Attachment.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Attachment.CreatedAt(childComplexity), true
+	case "Attachment.description":
+		if e.ComplexityRoot.Attachment.Description == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Attachment.Description(childComplexity), true
+	case "Attachment.downloadUrl":
+		if e.ComplexityRoot.Attachment.DownloadURL == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Attachment.DownloadURL(childComplexity), true
+	case "Attachment.fileName":
+		if e.ComplexityRoot.Attachment.FileName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Attachment.FileName(childComplexity), true
+	case "Attachment.id":
+		if e.ComplexityRoot.Attachment.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Attachment.ID(childComplexity), true
+	case "Attachment.partner":
+		if e.ComplexityRoot.Attachment.Partner == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Attachment.Partner(childComplexity), true
+	case "Attachment.purpose":
+		if e.ComplexityRoot.Attachment.Purpose == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Attachment.Purpose(childComplexity), true
+	case "Attachment.sha256":
+		if e.ComplexityRoot.Attachment.SHA256 == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Attachment.SHA256(childComplexity), true
+	case "Attachment.size":
+		if e.ComplexityRoot.Attachment.Size == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Attachment.Size(childComplexity), true
+	case "Attachment.status":
+		if e.ComplexityRoot.Attachment.Status == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Attachment.Status(childComplexity), true
+
+	case "AttachmentConnection.edges":
+		if e.ComplexityRoot.AttachmentConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AttachmentConnection.Edges(childComplexity), true
+	case "AttachmentConnection.nodes":
+		if e.ComplexityRoot.AttachmentConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AttachmentConnection.Nodes(childComplexity), true
+	case "AttachmentConnection.pageInfo":
+		if e.ComplexityRoot.AttachmentConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AttachmentConnection.PageInfo(childComplexity), true
+	case "AttachmentConnection.totalCount":
+		if e.ComplexityRoot.AttachmentConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AttachmentConnection.TotalCount(childComplexity), true
+	case "AttachmentConnection.totalCountExceeded":
+		if e.ComplexityRoot.AttachmentConnection.TotalCountExceeded == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AttachmentConnection.TotalCountExceeded(childComplexity), true
+
+	case "AttachmentEdge.cursor":
+		if e.ComplexityRoot.AttachmentEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AttachmentEdge.Cursor(childComplexity), true
+	case "AttachmentEdge.node":
+		if e.ComplexityRoot.AttachmentEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AttachmentEdge.Node(childComplexity), true
 
 	case "Basis.annualLossSquareSum":
 		if e.ComplexityRoot.Basis.AnnualLossSquareSum == nil {
@@ -800,6 +1218,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.Basis.Years(childComplexity), true
 
+	case "Beneficiary.country":
+		if e.ComplexityRoot.Beneficiary.Country == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Beneficiary.Country(childComplexity), true
+	case "Beneficiary.name":
+		if e.ComplexityRoot.Beneficiary.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Beneficiary.Name(childComplexity), true
+
 	case "BindPolicyPayload.clientMutationId":
 		if e.ComplexityRoot.BindPolicyPayload.ClientMutationID == nil {
 			break
@@ -937,6 +1368,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Claim.Amount(childComplexity), true
+	case "Claim.attachments":
+		if e.ComplexityRoot.Claim.Attachments == nil {
+			break
+		}
+
+		args, err := ec.field_Claim_attachments_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Claim.Attachments(childComplexity, args["first"].(*int), args["after"].(*string)), true
 	case "Claim.closedAt":
 		if e.ComplexityRoot.Claim.ClosedAt == nil {
 			break
@@ -961,18 +1403,41 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Claim.Description(childComplexity), true
+	case "Claim.determination":
+		if e.ComplexityRoot.Claim.Determination == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Claim.Determination(childComplexity), true
 	case "Claim.id":
 		if e.ComplexityRoot.Claim.ID == nil {
 			break
 		}
 
 		return e.ComplexityRoot.Claim.ID(childComplexity), true
+	case "Claim.messages":
+		if e.ComplexityRoot.Claim.Messages == nil {
+			break
+		}
+
+		args, err := ec.field_Claim_messages_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Claim.Messages(childComplexity, args["first"].(*int), args["after"].(*string)), true
 	case "Claim.metadata":
 		if e.ComplexityRoot.Claim.Metadata == nil {
 			break
 		}
 
 		return e.ComplexityRoot.Claim.Metadata(childComplexity), true
+	case "Claim.occurrence":
+		if e.ComplexityRoot.Claim.Occurrence == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Claim.Occurrence(childComplexity), true
 	case "Claim.openedAt":
 		if e.ComplexityRoot.Claim.OpenedAt == nil {
 			break
@@ -997,6 +1462,29 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Claim.PartnerReference(childComplexity), true
+	case "Claim.payoutMethods":
+		if e.ComplexityRoot.Claim.PayoutMethods == nil {
+			break
+		}
+
+		args, err := ec.field_Claim_payoutMethods_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Claim.PayoutMethods(childComplexity, args["first"].(*int), args["after"].(*string)), true
+	case "Claim.payouts":
+		if e.ComplexityRoot.Claim.Payouts == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Claim.Payouts(childComplexity), true
+	case "Claim.policy":
+		if e.ComplexityRoot.Claim.Policy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Claim.Policy(childComplexity), true
 	case "Claim.policyId":
 		if e.ComplexityRoot.Claim.PolicyID == nil {
 			break
@@ -1015,6 +1503,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Claim.Status(childComplexity), true
+	case "Claim.timeline":
+		if e.ComplexityRoot.Claim.Timeline == nil {
+			break
+		}
+
+		args, err := ec.field_Claim_timeline_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Claim.Timeline(childComplexity, args["first"].(*int), args["after"].(*string), args["last"].(*int)), true
 	case "Claim.updatedAt":
 		if e.ComplexityRoot.Claim.UpdatedAt == nil {
 			break
@@ -1040,6 +1539,50 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ClaimBrief.Status(childComplexity), true
+
+	case "ClaimConnection.edges":
+		if e.ComplexityRoot.ClaimConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClaimConnection.Edges(childComplexity), true
+	case "ClaimConnection.nodes":
+		if e.ComplexityRoot.ClaimConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClaimConnection.Nodes(childComplexity), true
+	case "ClaimConnection.pageInfo":
+		if e.ComplexityRoot.ClaimConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClaimConnection.PageInfo(childComplexity), true
+	case "ClaimConnection.totalCount":
+		if e.ComplexityRoot.ClaimConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClaimConnection.TotalCount(childComplexity), true
+	case "ClaimConnection.totalCountExceeded":
+		if e.ComplexityRoot.ClaimConnection.TotalCountExceeded == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClaimConnection.TotalCountExceeded(childComplexity), true
+
+	case "ClaimEdge.cursor":
+		if e.ComplexityRoot.ClaimEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClaimEdge.Cursor(childComplexity), true
+	case "ClaimEdge.node":
+		if e.ComplexityRoot.ClaimEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClaimEdge.Node(childComplexity), true
 
 	case "ClaimFigure.amount":
 		if e.ComplexityRoot.ClaimFigure.Amount == nil {
@@ -1160,6 +1703,61 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.Decision.ReasonCodes(childComplexity), true
 
+	case "Determination.amount":
+		if e.ComplexityRoot.Determination.Amount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Determination.Amount(childComplexity), true
+	case "Determination.distanceKm":
+		if e.ComplexityRoot.Determination.DistanceKM == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Determination.DistanceKM(childComplexity), true
+	case "Determination.factor":
+		if e.ComplexityRoot.Determination.Factor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Determination.Factor(childComplexity), true
+	case "Determination.index":
+		if e.ComplexityRoot.Determination.Index == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Determination.Index(childComplexity), true
+	case "Determination.receiptHash":
+		if e.ComplexityRoot.Determination.ReceiptHash == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Determination.ReceiptHash(childComplexity), true
+	case "Determination.sourceVersion":
+		if e.ComplexityRoot.Determination.SourceVersion == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Determination.SourceVersion(childComplexity), true
+	case "Determination.stage":
+		if e.ComplexityRoot.Determination.Stage == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Determination.Stage(childComplexity), true
+	case "Determination.termsHash":
+		if e.ComplexityRoot.Determination.TermsHash == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Determination.TermsHash(childComplexity), true
+	case "Determination.threshold":
+		if e.ComplexityRoot.Determination.Threshold == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Determination.Threshold(childComplexity), true
+
 	case "DisablePartnerPayload.clientMutationId":
 		if e.ComplexityRoot.DisablePartnerPayload.ClientMutationID == nil {
 			break
@@ -1172,6 +1770,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.DisablePartnerPayload.Partner(childComplexity), true
+
+	case "Display.country":
+		if e.ComplexityRoot.Display.Country == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Display.Country(childComplexity), true
+	case "Display.institution":
+		if e.ComplexityRoot.Display.Institution == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Display.Institution(childComplexity), true
+	case "Display.last4":
+		if e.ComplexityRoot.Display.Last4 == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Display.Last4(childComplexity), true
 
 	case "DoubtFigure.amount":
 		if e.ComplexityRoot.DoubtFigure.Amount == nil {
@@ -1500,6 +2117,87 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.Measure.Value(childComplexity), true
 
+	case "Message.author":
+		if e.ComplexityRoot.Message.Author == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Message.Author(childComplexity), true
+	case "Message.body":
+		if e.ComplexityRoot.Message.Body == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Message.Body(childComplexity), true
+	case "Message.claimId":
+		if e.ComplexityRoot.Message.ClaimID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Message.ClaimID(childComplexity), true
+	case "Message.createdAt":
+		if e.ComplexityRoot.Message.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Message.CreatedAt(childComplexity), true
+	case "Message.id":
+		if e.ComplexityRoot.Message.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Message.ID(childComplexity), true
+	case "Message.partner":
+		if e.ComplexityRoot.Message.Partner == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Message.Partner(childComplexity), true
+
+	case "MessageConnection.edges":
+		if e.ComplexityRoot.MessageConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MessageConnection.Edges(childComplexity), true
+	case "MessageConnection.nodes":
+		if e.ComplexityRoot.MessageConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MessageConnection.Nodes(childComplexity), true
+	case "MessageConnection.pageInfo":
+		if e.ComplexityRoot.MessageConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MessageConnection.PageInfo(childComplexity), true
+	case "MessageConnection.totalCount":
+		if e.ComplexityRoot.MessageConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MessageConnection.TotalCount(childComplexity), true
+	case "MessageConnection.totalCountExceeded":
+		if e.ComplexityRoot.MessageConnection.TotalCountExceeded == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MessageConnection.TotalCountExceeded(childComplexity), true
+
+	case "MessageEdge.cursor":
+		if e.ComplexityRoot.MessageEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MessageEdge.Cursor(childComplexity), true
+	case "MessageEdge.node":
+		if e.ComplexityRoot.MessageEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MessageEdge.Node(childComplexity), true
+
 	case "Money.amount":
 		if e.ComplexityRoot.Money.Amount == nil {
 			break
@@ -1513,6 +2211,28 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.Money.Currency(childComplexity), true
 
+	case "Mutation.addAttachment":
+		if e.ComplexityRoot.Mutation.AddAttachment == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_addAttachment_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.AddAttachment(childComplexity, args["input"].(node.AddAttachmentInput)), true
+	case "Mutation.addMessage":
+		if e.ComplexityRoot.Mutation.AddMessage == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_addMessage_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.AddMessage(childComplexity, args["input"].(node.AddMessageInput)), true
 	case "Mutation.bindPolicy":
 		if e.ComplexityRoot.Mutation.BindPolicy == nil {
 			break
@@ -1590,6 +2310,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.EnablePartner(childComplexity, args["input"].(node.PartnerStatusInput)), true
+	case "Mutation.openClaim":
+		if e.ComplexityRoot.Mutation.OpenClaim == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_openClaim_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.OpenClaim(childComplexity, args["input"].(node.OpenClaimInput)), true
 	case "Mutation.publishProduct":
 		if e.ComplexityRoot.Mutation.PublishProduct == nil {
 			break
@@ -1612,6 +2343,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.RecordObservations(childComplexity, args["input"].(node.RecordObservationsInput)), true
+	case "Mutation.recordPayoutMethod":
+		if e.ComplexityRoot.Mutation.RecordPayoutMethod == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_recordPayoutMethod_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.RecordPayoutMethod(childComplexity, args["input"].(node.RecordPayoutMethodInput)), true
 	case "Mutation.registerPartner":
 		if e.ComplexityRoot.Mutation.RegisterPartner == nil {
 			break
@@ -1920,6 +2662,31 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.Occurrence.Version(childComplexity), true
 
+	case "OccurrenceBrief.id":
+		if e.ComplexityRoot.OccurrenceBrief.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OccurrenceBrief.ID(childComplexity), true
+	case "OccurrenceBrief.occurredAt":
+		if e.ComplexityRoot.OccurrenceBrief.OccurredAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OccurrenceBrief.OccurredAt(childComplexity), true
+	case "OccurrenceBrief.source":
+		if e.ComplexityRoot.OccurrenceBrief.Source == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OccurrenceBrief.Source(childComplexity), true
+	case "OccurrenceBrief.sourceEventId":
+		if e.ComplexityRoot.OccurrenceBrief.SourceEventID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OccurrenceBrief.SourceEventID(childComplexity), true
+
 	case "OccurrenceConnection.edges":
 		if e.ComplexityRoot.OccurrenceConnection.Edges == nil {
 			break
@@ -1951,6 +2718,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.OccurrenceEdge.Node(childComplexity), true
+
+	case "OpenClaimPayload.claim":
+		if e.ComplexityRoot.OpenClaimPayload.Claim == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OpenClaimPayload.Claim(childComplexity), true
+	case "OpenClaimPayload.clientMutationId":
+		if e.ComplexityRoot.OpenClaimPayload.ClientMutationID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OpenClaimPayload.ClientMutationID(childComplexity), true
 
 	case "PageInfo.endCursor":
 		if e.ComplexityRoot.PageInfo.EndCursor == nil {
@@ -2088,6 +2868,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Payout.BlockedReason(childComplexity), true
+	case "Payout.claim":
+		if e.ComplexityRoot.Payout.Claim == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Payout.Claim(childComplexity), true
 	case "Payout.claimId":
 		if e.ComplexityRoot.Payout.ClaimID == nil {
 			break
@@ -2118,18 +2904,60 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Payout.Partner(childComplexity), true
+	case "Payout.payoutMethod":
+		if e.ComplexityRoot.Payout.PayoutMethod == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Payout.PayoutMethod(childComplexity), true
+	case "Payout.payoutMethodId":
+		if e.ComplexityRoot.Payout.PayoutMethodID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Payout.PayoutMethodID(childComplexity), true
+	case "Payout.policy":
+		if e.ComplexityRoot.Payout.Policy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Payout.Policy(childComplexity), true
 	case "Payout.policyId":
 		if e.ComplexityRoot.Payout.PolicyID == nil {
 			break
 		}
 
 		return e.ComplexityRoot.Payout.PolicyID(childComplexity), true
+	case "Payout.provider":
+		if e.ComplexityRoot.Payout.Provider == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Payout.Provider(childComplexity), true
+	case "Payout.providerReference":
+		if e.ComplexityRoot.Payout.ProviderReference == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Payout.ProviderReference(childComplexity), true
+	case "Payout.reconciledAt":
+		if e.ComplexityRoot.Payout.ReconciledAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Payout.ReconciledAt(childComplexity), true
 	case "Payout.releasedAt":
 		if e.ComplexityRoot.Payout.ReleasedAt == nil {
 			break
 		}
 
 		return e.ComplexityRoot.Payout.ReleasedAt(childComplexity), true
+	case "Payout.replacesPayoutId":
+		if e.ComplexityRoot.Payout.ReplacesPayoutID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Payout.ReplacesPayoutID(childComplexity), true
 	case "Payout.status":
 		if e.ComplexityRoot.Payout.Status == nil {
 			break
@@ -2149,6 +2977,50 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.Payout.Version(childComplexity), true
 
+	case "PayoutConnection.edges":
+		if e.ComplexityRoot.PayoutConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PayoutConnection.Edges(childComplexity), true
+	case "PayoutConnection.nodes":
+		if e.ComplexityRoot.PayoutConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PayoutConnection.Nodes(childComplexity), true
+	case "PayoutConnection.pageInfo":
+		if e.ComplexityRoot.PayoutConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PayoutConnection.PageInfo(childComplexity), true
+	case "PayoutConnection.totalCount":
+		if e.ComplexityRoot.PayoutConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PayoutConnection.TotalCount(childComplexity), true
+	case "PayoutConnection.totalCountExceeded":
+		if e.ComplexityRoot.PayoutConnection.TotalCountExceeded == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PayoutConnection.TotalCountExceeded(childComplexity), true
+
+	case "PayoutEdge.cursor":
+		if e.ComplexityRoot.PayoutEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PayoutEdge.Cursor(childComplexity), true
+	case "PayoutEdge.node":
+		if e.ComplexityRoot.PayoutEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PayoutEdge.Node(childComplexity), true
+
 	case "PayoutFigure.amount":
 		if e.ComplexityRoot.PayoutFigure.Amount == nil {
 			break
@@ -2167,6 +3039,147 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.PayoutFigure.Status(childComplexity), true
+
+	case "PayoutMethod.beneficiary":
+		if e.ComplexityRoot.PayoutMethod.Beneficiary == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PayoutMethod.Beneficiary(childComplexity), true
+	case "PayoutMethod.claimId":
+		if e.ComplexityRoot.PayoutMethod.ClaimID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PayoutMethod.ClaimID(childComplexity), true
+	case "PayoutMethod.createdAt":
+		if e.ComplexityRoot.PayoutMethod.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PayoutMethod.CreatedAt(childComplexity), true
+	case "PayoutMethod.currency":
+		if e.ComplexityRoot.PayoutMethod.Currency == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PayoutMethod.Currency(childComplexity), true
+	case "PayoutMethod.display":
+		if e.ComplexityRoot.PayoutMethod.Display == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PayoutMethod.Display(childComplexity), true
+	case "PayoutMethod.fingerprint":
+		if e.ComplexityRoot.PayoutMethod.Fingerprint == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PayoutMethod.Fingerprint(childComplexity), true
+	case "PayoutMethod.id":
+		if e.ComplexityRoot.PayoutMethod.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PayoutMethod.ID(childComplexity), true
+	case "PayoutMethod.metadata":
+		if e.ComplexityRoot.PayoutMethod.Metadata == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PayoutMethod.Metadata(childComplexity), true
+	case "PayoutMethod.partner":
+		if e.ComplexityRoot.PayoutMethod.Partner == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PayoutMethod.Partner(childComplexity), true
+	case "PayoutMethod.partnerReference":
+		if e.ComplexityRoot.PayoutMethod.PartnerReference == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PayoutMethod.PartnerReference(childComplexity), true
+	case "PayoutMethod.policyId":
+		if e.ComplexityRoot.PayoutMethod.PolicyID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PayoutMethod.PolicyID(childComplexity), true
+	case "PayoutMethod.status":
+		if e.ComplexityRoot.PayoutMethod.Status == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PayoutMethod.Status(childComplexity), true
+	case "PayoutMethod.type":
+		if e.ComplexityRoot.PayoutMethod.Type == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PayoutMethod.Type(childComplexity), true
+	case "PayoutMethod.updatedAt":
+		if e.ComplexityRoot.PayoutMethod.UpdatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PayoutMethod.UpdatedAt(childComplexity), true
+	case "PayoutMethod.verification":
+		if e.ComplexityRoot.PayoutMethod.Verification == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PayoutMethod.Verification(childComplexity), true
+	case "PayoutMethod.version":
+		if e.ComplexityRoot.PayoutMethod.Version == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PayoutMethod.Version(childComplexity), true
+
+	case "PayoutMethodConnection.edges":
+		if e.ComplexityRoot.PayoutMethodConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PayoutMethodConnection.Edges(childComplexity), true
+	case "PayoutMethodConnection.nodes":
+		if e.ComplexityRoot.PayoutMethodConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PayoutMethodConnection.Nodes(childComplexity), true
+	case "PayoutMethodConnection.pageInfo":
+		if e.ComplexityRoot.PayoutMethodConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PayoutMethodConnection.PageInfo(childComplexity), true
+	case "PayoutMethodConnection.totalCount":
+		if e.ComplexityRoot.PayoutMethodConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PayoutMethodConnection.TotalCount(childComplexity), true
+	case "PayoutMethodConnection.totalCountExceeded":
+		if e.ComplexityRoot.PayoutMethodConnection.TotalCountExceeded == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PayoutMethodConnection.TotalCountExceeded(childComplexity), true
+
+	case "PayoutMethodEdge.cursor":
+		if e.ComplexityRoot.PayoutMethodEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PayoutMethodEdge.Cursor(childComplexity), true
+	case "PayoutMethodEdge.node":
+		if e.ComplexityRoot.PayoutMethodEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PayoutMethodEdge.Node(childComplexity), true
 
 	case "PayoutShape.attach":
 		if e.ComplexityRoot.PayoutShape.Attach == nil {
@@ -2311,6 +3324,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Policy.CancelledAt(childComplexity), true
+	case "Policy.claims":
+		if e.ComplexityRoot.Policy.Claims == nil {
+			break
+		}
+
+		args, err := ec.field_Policy_claims_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Policy.Claims(childComplexity, args["first"].(*int), args["after"].(*string)), true
 	case "Policy.cover":
 		if e.ComplexityRoot.Policy.Cover == nil {
 			break
@@ -2377,6 +3401,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Policy.PartnerReference(childComplexity), true
+	case "Policy.payoutMethods":
+		if e.ComplexityRoot.Policy.PayoutMethods == nil {
+			break
+		}
+
+		args, err := ec.field_Policy_payoutMethods_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Policy.PayoutMethods(childComplexity, args["first"].(*int), args["after"].(*string)), true
 	case "Policy.policyholder":
 		if e.ComplexityRoot.Policy.Policyholder == nil {
 			break
@@ -2437,6 +3472,50 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Policy.Version(childComplexity), true
+
+	case "PolicyConnection.edges":
+		if e.ComplexityRoot.PolicyConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PolicyConnection.Edges(childComplexity), true
+	case "PolicyConnection.nodes":
+		if e.ComplexityRoot.PolicyConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PolicyConnection.Nodes(childComplexity), true
+	case "PolicyConnection.pageInfo":
+		if e.ComplexityRoot.PolicyConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PolicyConnection.PageInfo(childComplexity), true
+	case "PolicyConnection.totalCount":
+		if e.ComplexityRoot.PolicyConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PolicyConnection.TotalCount(childComplexity), true
+	case "PolicyConnection.totalCountExceeded":
+		if e.ComplexityRoot.PolicyConnection.TotalCountExceeded == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PolicyConnection.TotalCountExceeded(childComplexity), true
+
+	case "PolicyEdge.cursor":
+		if e.ComplexityRoot.PolicyEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PolicyEdge.Cursor(childComplexity), true
+	case "PolicyEdge.node":
+		if e.ComplexityRoot.PolicyEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PolicyEdge.Node(childComplexity), true
 
 	case "Portfolio.asOf":
 		if e.ComplexityRoot.Portfolio.AsOf == nil {
@@ -2529,6 +3608,141 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.PriceLine.Kind(childComplexity), true
 
+	case "Product.contextSchema":
+		if e.ComplexityRoot.Product.ContextSchema == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Product.ContextSchema(childComplexity), true
+	case "Product.createdAt":
+		if e.ComplexityRoot.Product.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Product.CreatedAt(childComplexity), true
+	case "Product.currencies":
+		if e.ComplexityRoot.Product.Currencies == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Product.Currencies(childComplexity), true
+	case "Product.examples":
+		if e.ComplexityRoot.Product.Examples == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Product.Examples(childComplexity), true
+	case "Product.key":
+		if e.ComplexityRoot.Product.Key == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Product.Key(childComplexity), true
+	case "Product.notes":
+		if e.ComplexityRoot.Product.Notes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Product.Notes(childComplexity), true
+	case "Product.payout":
+		if e.ComplexityRoot.Product.Payout == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Product.Payout(childComplexity), true
+	case "Product.place":
+		if e.ComplexityRoot.Product.Place == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Product.Place(childComplexity), true
+	case "Product.price":
+		if e.ComplexityRoot.Product.Price == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Product.Price(childComplexity), true
+	case "Product.settlement":
+		if e.ComplexityRoot.Product.Settlement == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Product.Settlement(childComplexity), true
+	case "Product.summary":
+		if e.ComplexityRoot.Product.Summary == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Product.Summary(childComplexity), true
+	case "Product.times":
+		if e.ComplexityRoot.Product.Times == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Product.Times(childComplexity), true
+	case "Product.title":
+		if e.ComplexityRoot.Product.Title == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Product.Title(childComplexity), true
+	case "Product.trigger":
+		if e.ComplexityRoot.Product.Trigger == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Product.Trigger(childComplexity), true
+	case "Product.version":
+		if e.ComplexityRoot.Product.Version == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Product.Version(childComplexity), true
+
+	case "ProductConnection.edges":
+		if e.ComplexityRoot.ProductConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProductConnection.Edges(childComplexity), true
+	case "ProductConnection.nodes":
+		if e.ComplexityRoot.ProductConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProductConnection.Nodes(childComplexity), true
+	case "ProductConnection.pageInfo":
+		if e.ComplexityRoot.ProductConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProductConnection.PageInfo(childComplexity), true
+	case "ProductConnection.totalCount":
+		if e.ComplexityRoot.ProductConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProductConnection.TotalCount(childComplexity), true
+	case "ProductConnection.totalCountExceeded":
+		if e.ComplexityRoot.ProductConnection.TotalCountExceeded == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProductConnection.TotalCountExceeded(childComplexity), true
+
+	case "ProductEdge.cursor":
+		if e.ComplexityRoot.ProductEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProductEdge.Cursor(childComplexity), true
+	case "ProductEdge.node":
+		if e.ComplexityRoot.ProductEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProductEdge.Node(childComplexity), true
+
 	case "PublishProductPayload.clientMutationId":
 		if e.ComplexityRoot.PublishProductPayload.ClientMutationID == nil {
 			break
@@ -2559,6 +3773,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Claim(childComplexity, args["id"].(string)), true
+	case "Query.claims":
+		if e.ComplexityRoot.Query.Claims == nil {
+			break
+		}
+
+		args, err := ec.field_Query_claims_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Claims(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*model.Filter), args["order"].(*string)), true
 	case "Query.explain":
 		if e.ComplexityRoot.Query.Explain == nil {
 			break
@@ -2681,6 +3906,50 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Payout(childComplexity, args["id"].(string)), true
+	case "Query.payoutMethod":
+		if e.ComplexityRoot.Query.PayoutMethod == nil {
+			break
+		}
+
+		args, err := ec.field_Query_payoutMethod_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.PayoutMethod(childComplexity, args["id"].(string)), true
+	case "Query.payoutMethods":
+		if e.ComplexityRoot.Query.PayoutMethods == nil {
+			break
+		}
+
+		args, err := ec.field_Query_payoutMethods_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.PayoutMethods(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*model.Filter), args["order"].(*string)), true
+	case "Query.payouts":
+		if e.ComplexityRoot.Query.Payouts == nil {
+			break
+		}
+
+		args, err := ec.field_Query_payouts_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Payouts(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*model.Filter), args["order"].(*string)), true
+	case "Query.policies":
+		if e.ComplexityRoot.Query.Policies == nil {
+			break
+		}
+
+		args, err := ec.field_Query_policies_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Policies(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*model.Filter), args["order"].(*string)), true
 	case "Query.policy":
 		if e.ComplexityRoot.Query.Policy == nil {
 			break
@@ -2703,6 +3972,28 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Portfolio(childComplexity, args["partner"].(*string), args["product"].(*string), args["currency"].(*string), args["from"].(*time.Time), args["to"].(*time.Time)), true
+	case "Query.product":
+		if e.ComplexityRoot.Query.Product == nil {
+			break
+		}
+
+		args, err := ec.field_Query_product_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Product(childComplexity, args["key"].(string)), true
+	case "Query.products":
+		if e.ComplexityRoot.Query.Products == nil {
+			break
+		}
+
+		args, err := ec.field_Query_products_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Products(childComplexity, args["first"].(*int), args["after"].(*string)), true
 	case "Query.quote":
 		if e.ComplexityRoot.Query.Quote == nil {
 			break
@@ -2714,6 +4005,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Quote(childComplexity, args["id"].(string)), true
+	case "Query.quotes":
+		if e.ComplexityRoot.Query.Quotes == nil {
+			break
+		}
+
+		args, err := ec.field_Query_quotes_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Quotes(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*model.Filter), args["order"].(*string)), true
 	case "Query.viewer":
 		if e.ComplexityRoot.Query.Viewer == nil {
 			break
@@ -2842,6 +4144,50 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.Quote.Version(childComplexity), true
 
+	case "QuoteConnection.edges":
+		if e.ComplexityRoot.QuoteConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QuoteConnection.Edges(childComplexity), true
+	case "QuoteConnection.nodes":
+		if e.ComplexityRoot.QuoteConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QuoteConnection.Nodes(childComplexity), true
+	case "QuoteConnection.pageInfo":
+		if e.ComplexityRoot.QuoteConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QuoteConnection.PageInfo(childComplexity), true
+	case "QuoteConnection.totalCount":
+		if e.ComplexityRoot.QuoteConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QuoteConnection.TotalCount(childComplexity), true
+	case "QuoteConnection.totalCountExceeded":
+		if e.ComplexityRoot.QuoteConnection.TotalCountExceeded == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QuoteConnection.TotalCountExceeded(childComplexity), true
+
+	case "QuoteEdge.cursor":
+		if e.ComplexityRoot.QuoteEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QuoteEdge.Cursor(childComplexity), true
+	case "QuoteEdge.node":
+		if e.ComplexityRoot.QuoteEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QuoteEdge.Node(childComplexity), true
+
 	case "RecordObservationsPayload.clientMutationId":
 		if e.ComplexityRoot.RecordObservationsPayload.ClientMutationID == nil {
 			break
@@ -2854,6 +4200,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.RecordObservationsPayload.Results(childComplexity), true
+
+	case "RecordPayoutMethodPayload.clientMutationId":
+		if e.ComplexityRoot.RecordPayoutMethodPayload.ClientMutationID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RecordPayoutMethodPayload.ClientMutationID(childComplexity), true
+	case "RecordPayoutMethodPayload.payoutMethod":
+		if e.ComplexityRoot.RecordPayoutMethodPayload.PayoutMethod == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RecordPayoutMethodPayload.PayoutMethod(childComplexity), true
 
 	case "RegisterPartnerPayload.clientMutationId":
 		if e.ComplexityRoot.RegisterPartnerPayload.ClientMutationID == nil {
@@ -2969,6 +4328,99 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.SeriesPoint.To(childComplexity), true
 
+	case "TimelineConnection.edges":
+		if e.ComplexityRoot.TimelineConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TimelineConnection.Edges(childComplexity), true
+	case "TimelineConnection.nodes":
+		if e.ComplexityRoot.TimelineConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TimelineConnection.Nodes(childComplexity), true
+	case "TimelineConnection.pageInfo":
+		if e.ComplexityRoot.TimelineConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TimelineConnection.PageInfo(childComplexity), true
+	case "TimelineConnection.totalCount":
+		if e.ComplexityRoot.TimelineConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TimelineConnection.TotalCount(childComplexity), true
+	case "TimelineConnection.totalCountExceeded":
+		if e.ComplexityRoot.TimelineConnection.TotalCountExceeded == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TimelineConnection.TotalCountExceeded(childComplexity), true
+
+	case "TimelineEdge.cursor":
+		if e.ComplexityRoot.TimelineEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TimelineEdge.Cursor(childComplexity), true
+	case "TimelineEdge.node":
+		if e.ComplexityRoot.TimelineEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TimelineEdge.Node(childComplexity), true
+
+	case "TimelineEntry.actor":
+		if e.ComplexityRoot.TimelineEntry.Actor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TimelineEntry.Actor(childComplexity), true
+	case "TimelineEntry.at":
+		if e.ComplexityRoot.TimelineEntry.At == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TimelineEntry.At(childComplexity), true
+	case "TimelineEntry.data":
+		if e.ComplexityRoot.TimelineEntry.Data == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TimelineEntry.Data(childComplexity), true
+	case "TimelineEntry.eventId":
+		if e.ComplexityRoot.TimelineEntry.EventID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TimelineEntry.EventID(childComplexity), true
+	case "TimelineEntry.id":
+		if e.ComplexityRoot.TimelineEntry.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TimelineEntry.ID(childComplexity), true
+	case "TimelineEntry.kind":
+		if e.ComplexityRoot.TimelineEntry.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TimelineEntry.Kind(childComplexity), true
+	case "TimelineEntry.sequence":
+		if e.ComplexityRoot.TimelineEntry.Sequence == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TimelineEntry.Sequence(childComplexity), true
+	case "TimelineEntry.summary":
+		if e.ComplexityRoot.TimelineEntry.Summary == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TimelineEntry.Summary(childComplexity), true
+
 	case "Trigger.days":
 		if e.ComplexityRoot.Trigger.Days == nil {
 			break
@@ -3043,6 +4495,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.UnblockPayoutPayload.Payout(childComplexity), true
 
+	case "Verification.checkedAt":
+		if e.ComplexityRoot.Verification.CheckedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Verification.CheckedAt(childComplexity), true
+	case "Verification.code":
+		if e.ComplexityRoot.Verification.Code == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Verification.Code(childComplexity), true
+	case "Verification.method":
+		if e.ComplexityRoot.Verification.Method == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Verification.Method(childComplexity), true
+
 	case "Viewer.client":
 		if e.ComplexityRoot.Viewer.Client == nil {
 			break
@@ -3095,30 +4566,43 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 	opCtx := graphql.GetOperationContext(ctx)
 	ec := newExecutionContext(opCtx, e, make(chan graphql.DeferredResult))
 	inputUnmarshalMap := graphql.BuildUnmarshalerMap(
+		ec.unmarshalInputAddAttachmentInput,
+		ec.unmarshalInputAddMessageInput,
 		ec.unmarshalInputAsIfDayInput,
 		ec.unmarshalInputAsIfEarthquakeInput,
 		ec.unmarshalInputAsIfFixInput,
 		ec.unmarshalInputAsIfInput,
 		ec.unmarshalInputAsIfRainInput,
 		ec.unmarshalInputAsIfStormInput,
+		ec.unmarshalInputBeneficiaryInput,
 		ec.unmarshalInputBindPolicyInput,
 		ec.unmarshalInputBlockPayoutInput,
 		ec.unmarshalInputCancelPolicyInput,
+		ec.unmarshalInputClaimFilter,
 		ec.unmarshalInputCreateQuoteInput,
 		ec.unmarshalInputDecideClaimInput,
 		ec.unmarshalInputDisablePartnerInput,
 		ec.unmarshalInputEnablePartnerInput,
 		ec.unmarshalInputHappenedFilterInput,
+		ec.unmarshalInputIBANInput,
 		ec.unmarshalInputMeasuredInput,
+		ec.unmarshalInputMobileMoneyInput,
 		ec.unmarshalInputMoneyInput,
 		ec.unmarshalInputObservationInput,
 		ec.unmarshalInputOccurrenceRefInput,
+		ec.unmarshalInputOpenClaimInput,
+		ec.unmarshalInputPayoutFilter,
+		ec.unmarshalInputPayoutMethodFilter,
 		ec.unmarshalInputPersonInput,
 		ec.unmarshalInputPointInput,
+		ec.unmarshalInputPolicyFilter,
 		ec.unmarshalInputPublishProductInput,
+		ec.unmarshalInputQuoteFilter,
 		ec.unmarshalInputRecordObservationsInput,
+		ec.unmarshalInputRecordPayoutMethodInput,
 		ec.unmarshalInputRegisterPartnerInput,
 		ec.unmarshalInputSourceEventInput,
+		ec.unmarshalInputUSBankAccountInput,
 		ec.unmarshalInputUnblockPayoutInput,
 		ec.unmarshalInputWithdrawClaimInput,
 	)
@@ -3199,6 +4683,27 @@ var sources = []*ast.Source{
 	{Name: "../schema/claim.graphqls", Input: `extend type Query {
   "One claim. Errors: not_found, for an unknown, a malformed and another partner's id alike."
   claim("Id of the claim, clm_…." id: ID!): Claim
+  "Claims, the newest first. Errors: parameter_invalid, cursor_invalid."
+  claims(
+    "How many, 1 to 100; 25 when left out."
+    first: Int
+    "The endCursor of the page before."
+    after: String
+    "Only those that fit."
+    filter: ClaimFilter
+    "The newest first when left out."
+    order: Order
+  ): ClaimConnection!
+}
+
+extend type Mutation {
+  """
+  Open a claim. One that names an observation or a source event is decided by the policy's trigger; one that names neither is
+  decided by an operator. Where the policy already has a claim for the occurrence, usually because matching opened it, that
+  claim is answered. Scope claims:write. Errors: not_found, trigger_not_met with the numbers, policy_not_in_force,
+  limit_exhausted, validation_failed, reference_taken, state_conflict.
+  """
+  openClaim("What is claimed." input: OpenClaimInput!): OpenClaimPayload!
 }
 
 "What is asked for under a policy because of something that happened."
@@ -3219,6 +4724,8 @@ type Claim implements Node {
   metadata: Metadata!
   "Id of the policy it is made under."
   policyId: ID!
+  "The policy that is asked to pay. Scope policies:read."
+  policy: Policy!
   "Where the claim stands."
   status: ClaimStatus!
   "What made it."
@@ -3229,8 +4736,44 @@ type Claim implements Node {
   requestedAmount: Money
   "What is owed; null until approved."
   amount: Money
+  "What happened; null for origin APPROVAL."
+  occurrence: OccurrenceBrief
+  "What the trigger says of it; null for origin APPROVAL."
+  determination: Determination
   "What was decided; null until then."
   decision: Decision
+  "Every payout of the claim, in the order they were made."
+  payouts: [Payout!]!
+  "Its story, oldest first: from the beginning, or its last sentences."
+  timeline(
+    "How many, 1 to 100; 25 when left out."
+    first: Int
+    "The endCursor of the page before."
+    after: String
+    "The last so many sentences instead, 1 to 100."
+    last: Int
+  ): TimelineConnection!
+  "The conversation about it, oldest first."
+  messages(
+    "How many, 1 to 100; 25 when left out."
+    first: Int
+    "The endCursor of the page before."
+    after: String
+  ): MessageConnection!
+  "Its documents, the newest first."
+  attachments(
+    "How many, 1 to 100; 25 when left out."
+    first: Int
+    "The endCursor of the page before."
+    after: String
+  ): AttachmentConnection!
+  "The accounts it can be paid to, its policy's included, the newest first."
+  payoutMethods(
+    "How many, 1 to 100; 25 when left out."
+    first: Int
+    "The endCursor of the page before."
+    after: String
+  ): PayoutMethodConnection!
   "When it was opened."
   openedAt: DateTime!
   "When it was paid and reconciled in full; null unless closed."
@@ -3309,6 +4852,259 @@ enum ReasonCode {
   GOODWILL
   "An operator decided."
   OPERATOR_DECISION
+}
+
+"What happened: one earthquake, one storm with all its fixes, one window of rain at a station."
+type OccurrenceBrief {
+  "Id of the occurrence, occ_…."
+  id: ID!
+  "Who measured: usgs, nhc, ghcn."
+  source: String!
+  "The source's own id; for rain <station>/<last day>."
+  sourceEventId: String!
+  "When it happened."
+  occurredAt: DateTime!
+}
+
+"What the trigger says of a policy and an occurrence. Anybody with the terms and the facts can repeat it."
+type Determination {
+  "What was measured; null when nothing touched the place."
+  index: Measure
+  "The boundary reached, or the nearest one missed."
+  threshold: Measure!
+  "From the centre of the circle; null at a station."
+  distanceKm: Float
+  "Share of the limit that is owed."
+  factor: Decimal!
+  "factor × limit, rounded once, half up, before what is left of the limit is regarded."
+  amount: Money!
+  "Whether the source is final, where the product waits for that."
+  stage: DeterminationStage!
+  "The revision of the source that decided."
+  sourceVersion: String!
+  "SHA-256 of the canonical terms."
+  termsHash: String!
+  "SHA-256 of terms, facts and result in canonical JSON."
+  receiptHash: String!
+}
+
+"A claim to open. Name an observation or a source event, or neither for a claim that an operator decides."
+input OpenClaimInput {
+  "The policy that is asked to pay."
+  policyId: ID!
+  "Follows from the rest when left out."
+  origin: ClaimOrigin
+  "What happened, as an observation that is known here."
+  observationId: ID
+  "What happened, as its source names it. Name this or observationId."
+  sourceEvent: SourceEventInput
+  "When it happened, for a claim that names nothing else."
+  occurredAt: DateTime
+  "What happened, in your words; at most 10000 characters."
+  description: String
+  "Without an amount the operator decides it."
+  requestedAmount: MoneyInput
+  "Your own name of the claim, unique among your claims."
+  partnerReference: String
+  "Up to 50 keys of at most 40 characters, with values of at most 500."
+  metadata: Metadata
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
+  clientMutationId: String
+}
+
+"What was opened, or was there."
+type OpenClaimPayload {
+  "The claim."
+  claim: Claim!
+  "As it was sent."
+  clientMutationId: String
+}
+
+"A page of claims."
+type ClaimConnection {
+  "The records with their cursors."
+  edges: [ClaimEdge!]!
+  "The records."
+  nodes: [Claim!]!
+  "Where the page stands."
+  pageInfo: PageInfo!
+  "How many records the list has, counted up to 10000, and only when it is asked for."
+  totalCount: Int!
+  "Whether there are more than totalCount tells."
+  totalCountExceeded: Boolean!
+}
+
+"A record of a page."
+type ClaimEdge {
+  "Where it stands; give it as after to read on from here."
+  cursor: String!
+  "The record."
+  node: Claim!
+}
+
+"Which claims. Empty members do not narrow."
+input ClaimFilter {
+  "Only in this state."
+  status: ClaimStatus
+  "Only of this product, by its key."
+  product: String
+  "Only under this policy."
+  policyId: ID
+  "Only the one with this name of the partner's."
+  partnerReference: String
+  "Only of this partner; for operators, who see every partner's."
+  partner: String
+  "Only those made at this instant or later."
+  createdFrom: DateTime
+  "Only those made before this instant."
+  createdTo: DateTime
+}
+`, BuiltIn: false},
+	{Name: "../schema/correspondence.graphqls", Input: `extend type Mutation {
+  "Write a message about a claim. Scope claims:write. Errors: not_found, validation_failed."
+  addMessage("What to say." input: AddMessageInput!): AddMessagePayload!
+  "Add a document to a claim. Scope claims:write. Errors: not_found, validation_failed, state_conflict."
+  addAttachment("The document." input: AddAttachmentInput!): AddAttachmentPayload!
+}
+
+"One turn of the conversation about a claim."
+type Message implements Node {
+  "Id of the message, msg_…."
+  id: ID!
+  "The partner it belongs to."
+  partner: String!
+  "When it was written."
+  createdAt: DateTime!
+  "Id of the claim it is about."
+  claimId: ID!
+  "Who wrote it."
+  author: Actor!
+  "What was said, as plain text."
+  body: String!
+}
+
+"A document that belongs to a claim."
+type Attachment implements Node {
+  "Id of the document, att_…."
+  id: ID!
+  "The partner it belongs to."
+  partner: String!
+  "When it was added."
+  createdAt: DateTime!
+  "Id of the claim it belongs to."
+  claimId: ID!
+  "As it was sent."
+  fileName: String!
+  "Media type; it agreed with the bytes."
+  contentType: String!
+  "Bytes."
+  size: Long!
+  "Of the bytes, hexadecimal."
+  sha256: String!
+  "What it is for, as it was sent."
+  purpose: String
+  "What it shows, as it was sent."
+  description: String
+  "Whether the bytes are safe."
+  status: AttachmentStatus!
+  "Where the bytes are, below the origin of this API; needs a token too."
+  downloadUrl: String!
+}
+
+"Where a document stands."
+enum AttachmentStatus {
+  "The bytes are safe."
+  STORED
+}
+
+"Something to say about a claim."
+input AddMessageInput {
+  "The claim."
+  claimId: ID!
+  "Plain text, 1 to 10000 characters."
+  body: String!
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
+  clientMutationId: String
+}
+
+"What was said."
+type AddMessagePayload {
+  "The message."
+  message: Message!
+  "As it was sent."
+  clientMutationId: String
+}
+
+"A document to keep with a claim."
+input AddAttachmentInput {
+  "The claim."
+  claimId: ID!
+  "A plain file name, without folders."
+  fileName: String!
+  "Must agree with what the bytes look like: pdf, png, jpeg, webp, heic, csv, json, geojson or plain text."
+  contentType: String!
+  "The bytes in base64, at most 10 MiB before that."
+  contentBase64: String!
+  "What it is for, in your words."
+  purpose: String
+  "What it shows."
+  description: String
+  "Of the bytes, hexadecimal; checked when given."
+  sha256: String
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
+  clientMutationId: String
+}
+
+"What was kept."
+type AddAttachmentPayload {
+  "The document."
+  attachment: Attachment!
+  "As it was sent."
+  clientMutationId: String
+}
+
+"A page of messages."
+type MessageConnection {
+  "The records with their cursors."
+  edges: [MessageEdge!]!
+  "The records."
+  nodes: [Message!]!
+  "Where the page stands."
+  pageInfo: PageInfo!
+  "How many records the list has, counted up to 10000, and only when it is asked for."
+  totalCount: Int!
+  "Whether there are more than totalCount tells."
+  totalCountExceeded: Boolean!
+}
+
+"A record of a page."
+type MessageEdge {
+  "Where it stands; give it as after to read on from here."
+  cursor: String!
+  "The record."
+  node: Message!
+}
+
+"A page of documents."
+type AttachmentConnection {
+  "The records with their cursors."
+  edges: [AttachmentEdge!]!
+  "The records."
+  nodes: [Attachment!]!
+  "Where the page stands."
+  pageInfo: PageInfo!
+  "How many records the list has, counted up to 10000, and only when it is asked for."
+  totalCount: Int!
+  "Whether there are more than totalCount tells."
+  totalCountExceeded: Boolean!
+}
+
+"A record of a page."
+type AttachmentEdge {
+  "Where it stands; give it as after to read on from here."
+  cursor: String!
+  "The record."
+  node: Attachment!
 }
 `, BuiltIn: false},
 	{Name: "../schema/observation.graphqls", Input: `extend type Mutation {
@@ -4149,6 +5945,17 @@ type EnablePartnerPayload {
 	{Name: "../schema/payout.graphqls", Input: `extend type Query {
   "One payout. Errors: not_found, for an unknown, a malformed and another partner's id alike."
   payout("Id of the payout, pay_…." id: ID!): Payout
+  "Payouts, the newest first. Errors: parameter_invalid, cursor_invalid."
+  payouts(
+    "How many, 1 to 100; 25 when left out."
+    first: Int
+    "The endCursor of the page before."
+    after: String
+    "Only those that fit."
+    filter: PayoutFilter
+    "The newest first when left out."
+    order: Order
+  ): PayoutConnection!
 }
 
 "Money on its way to a beneficiary."
@@ -4167,6 +5974,14 @@ type Payout implements Node {
   claimId: ID!
   "Id of the policy of that claim."
   policyId: ID!
+  "The claim it pays. Scope claims:read."
+  claim: Claim!
+  "The policy that pays. Scope policies:read."
+  policy: Policy!
+  "Id of the account it goes to; null until there is one."
+  payoutMethodId: ID
+  "The account it goes to; null until there is one. Scope claims:read."
+  payoutMethod: PayoutMethod
   "Where the money stands."
   status: PayoutStatus!
   "How much."
@@ -4177,8 +5992,16 @@ type Payout implements Node {
   attempts: Int!
   "When it is worked next; null when it is blocked or final."
   nextAttemptAt: DateTime
+  "Which rail; null until it was asked."
+  provider: String
+  "The rail's own id of the payment."
+  providerReference: String
   "When the rail accepted it."
   releasedAt: DateTime
+  "When the rail's own report confirmed it."
+  reconciledAt: DateTime
+  "Id of the returned payout that this one pays again."
+  replacesPayoutId: ID
 }
 
 "Where money on its way stands."
@@ -4218,10 +6041,286 @@ enum BlockedReason {
   "An operator holds it, and lifts that."
   OPERATOR_HOLD
 }
+
+"A page of payouts."
+type PayoutConnection {
+  "The records with their cursors."
+  edges: [PayoutEdge!]!
+  "The records."
+  nodes: [Payout!]!
+  "Where the page stands."
+  pageInfo: PageInfo!
+  "How many records the list has, counted up to 10000, and only when it is asked for."
+  totalCount: Int!
+  "Whether there are more than totalCount tells."
+  totalCountExceeded: Boolean!
+}
+
+"A record of a page."
+type PayoutEdge {
+  "Where it stands; give it as after to read on from here."
+  cursor: String!
+  "The record."
+  node: Payout!
+}
+
+"Which payouts. Empty members do not narrow."
+input PayoutFilter {
+  "Only in this state."
+  status: PayoutStatus
+  "Only under this policy."
+  policyId: ID
+  "Only of this claim."
+  claimId: ID
+  "Only of this partner; for operators, who see every partner's."
+  partner: String
+  "Only those made at this instant or later."
+  createdFrom: DateTime
+  "Only those made before this instant."
+  createdTo: DateTime
+}
+`, BuiltIn: false},
+	{Name: "../schema/payout_method.graphqls", Input: `extend type Query {
+  "One payout method. Errors: not_found, for an unknown, a malformed and another partner's id alike."
+  payoutMethod("Id of the payout method, pmt_…." id: ID!): PayoutMethod
+  "Payout methods, the newest first. Errors: parameter_invalid, cursor_invalid."
+  payoutMethods(
+    "How many, 1 to 100; 25 when left out."
+    first: Int
+    "The endCursor of the page before."
+    after: String
+    "Only those that fit."
+    filter: PayoutMethodFilter
+    "The newest first when left out."
+    order: Order
+  ): PayoutMethodConnection!
+}
+
+extend type Mutation {
+  """
+  Record an account to pay to. The number is checked, stored encrypted, never shown again and never logged. An earlier method
+  of the same claim or policy is replaced; payouts that waited for one move on. Scope payout_methods:write. Errors: not_found,
+  validation_failed, state_conflict, reference_taken.
+  """
+  recordPayoutMethod("The account." input: RecordPayoutMethodInput!): RecordPayoutMethodPayload!
+}
+
+"An account that a payout can go to. The number itself is never shown."
+type PayoutMethod implements Node {
+  "Id of the payout method, pmt_…."
+  id: ID!
+  "The partner it belongs to."
+  partner: String!
+  "When it was made."
+  createdAt: DateTime!
+  "When it last changed."
+  updatedAt: DateTime!
+  "Grows by one with each change of the record itself."
+  version: Long!
+  "The partner's own name of it; unique among the partner's payout methods."
+  partnerReference: String
+  "What the partner hung on it."
+  metadata: Metadata!
+  "Id of the claim it serves; null when it serves every claim of a policy."
+  claimId: ID
+  "Id of the policy whose claims it serves; null when it serves one claim."
+  policyId: ID
+  "What kind of account."
+  type: AccountType!
+  "Whose account it is."
+  beneficiary: Beneficiary!
+  "ISO 4217 code."
+  currency: String!
+  "As much of the number as may be shown."
+  display: Display!
+  "Equal for equal accounts; reveals nothing."
+  fingerprint: String!
+  "Whether it can be paid to."
+  status: PayoutMethodStatus!
+  "What the rail said of it; null until checked."
+  verification: Verification
+}
+
+"A kind of account."
+enum AccountType {
+  "By its IBAN."
+  IBAN
+  "At a bank of the United States."
+  US_BANK_ACCOUNT
+  "Of a mobile money operator."
+  MOBILE_MONEY
+}
+
+"Whether an account can be paid to."
+enum PayoutMethodStatus {
+  "The rail has not checked it yet."
+  PENDING
+  "It can be paid to."
+  VERIFIED
+  "It cannot be paid to."
+  REJECTED
+  "It gave way to a newer one."
+  REPLACED
+}
+
+"Who is paid."
+type Beneficiary {
+  "Name of the account's holder."
+  name: String!
+  "ISO 3166-1 alpha-2."
+  country: String!
+}
+
+"As much of an account as may be shown."
+type Display {
+  "Last four characters of the number."
+  last4: String!
+  "The bank or operator, where the number tells it."
+  institution: String
+  "ISO 3166-1 alpha-2, where the number tells it."
+  country: String
+}
+
+"What the rail said of an account."
+type Verification {
+  "How it was checked."
+  method: String!
+  "When."
+  checkedAt: DateTime!
+  "What came out."
+  code: String!
+}
+
+"An account to pay to."
+input RecordPayoutMethodInput {
+  "The claim it serves. Name exactly one of claimId and policyId."
+  claimId: ID
+  "The policy whose claims it serves, those to come included."
+  policyId: ID
+  "Names the one member that holds the number."
+  type: AccountType!
+  "Whose account it is."
+  beneficiary: BeneficiaryInput!
+  "ISO 4217, in capitals."
+  currency: String!
+  "For type IBAN. Never shown again."
+  iban: IBANInput
+  "For type US_BANK_ACCOUNT. Never shown again."
+  usBankAccount: USBankAccountInput
+  "For type MOBILE_MONEY. Never shown again."
+  mobileMoney: MobileMoneyInput
+  "Your own name of it, unique among your payout methods."
+  partnerReference: String
+  "Up to 50 keys of at most 40 characters, with values of at most 500."
+  metadata: Metadata
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
+  clientMutationId: String
+}
+
+"Who is paid."
+input BeneficiaryInput {
+  "Name of the account's holder."
+  name: String!
+  "ISO 3166-1 alpha-2, in capitals."
+  country: String!
+}
+
+"An account by its IBAN."
+input IBANInput {
+  "With or without spaces; its check digits and its country's length are checked."
+  iban: String!
+  "Of the bank, when you know it."
+  bic: String
+}
+
+"An account at a bank of the United States."
+input USBankAccountInput {
+  "Nine digits; the ABA checksum is checked."
+  routingNumber: String!
+  "4 to 17 digits."
+  accountNumber: String!
+  "Which kind of account."
+  accountType: USAccountType!
+}
+
+"A kind of account at a bank of the United States."
+enum USAccountType {
+  "For daily payments."
+  CHECKING
+  "For saving."
+  SAVINGS
+}
+
+"A mobile money account."
+input MobileMoneyInput {
+  "E.164: a plus sign and 7 to 15 digits."
+  msisdn: String!
+  "Slug of the operator, such as mpesa or mtn_momo."
+  provider: String!
+}
+
+"What was recorded."
+type RecordPayoutMethodPayload {
+  "The account, masked."
+  payoutMethod: PayoutMethod!
+  "As it was sent."
+  clientMutationId: String
+}
+
+"A page of payout methods."
+type PayoutMethodConnection {
+  "The records with their cursors."
+  edges: [PayoutMethodEdge!]!
+  "The records."
+  nodes: [PayoutMethod!]!
+  "Where the page stands."
+  pageInfo: PageInfo!
+  "How many records the list has, counted up to 10000, and only when it is asked for."
+  totalCount: Int!
+  "Whether there are more than totalCount tells."
+  totalCountExceeded: Boolean!
+}
+
+"A record of a page."
+type PayoutMethodEdge {
+  "Where it stands; give it as after to read on from here."
+  cursor: String!
+  "The record."
+  node: PayoutMethod!
+}
+
+"Which payout methods. Empty members do not narrow."
+input PayoutMethodFilter {
+  "Only in this state."
+  status: PayoutMethodStatus
+  "Only under this policy."
+  policyId: ID
+  "Only of this claim."
+  claimId: ID
+  "Only the one with this name of the partner's."
+  partnerReference: String
+  "Only of this partner; for operators, who see every partner's."
+  partner: String
+  "Only those made at this instant or later."
+  createdFrom: DateTime
+  "Only those made before this instant."
+  createdTo: DateTime
+}
 `, BuiltIn: false},
 	{Name: "../schema/policy.graphqls", Input: `extend type Query {
   "One policy. Errors: not_found, for an unknown, a malformed and another partner's id alike."
   policy("Id of the policy, pol_…." id: ID!): Policy
+  "Policies, the newest first. Errors: parameter_invalid, cursor_invalid."
+  policies(
+    "How many, 1 to 100; 25 when left out."
+    first: Int
+    "The endCursor of the page before."
+    after: String
+    "Only those that fit."
+    filter: PolicyFilter
+    "The newest first when left out."
+    order: Order
+  ): PolicyConnection!
 }
 
 extend type Mutation {
@@ -4279,6 +6378,20 @@ type Policy implements Node {
   expiresAt: DateTime!
   "When an operator cancelled it; null unless cancelled."
   cancelledAt: DateTime
+  "The claims under it, the newest first. Scope claims:read."
+  claims(
+    "How many, 1 to 100; 25 when left out."
+    first: Int
+    "The endCursor of the page before."
+    after: String
+  ): ClaimConnection!
+  "The accounts that its claims can be paid to, those of single claims included, the newest first. Scope claims:read."
+  payoutMethods(
+    "How many, 1 to 100; 25 when left out."
+    first: Int
+    "The endCursor of the page before."
+    after: String
+  ): PayoutMethodConnection!
 }
 
 "Where a policy stands."
@@ -4327,6 +6440,44 @@ type BindPolicyPayload {
   policy: Policy!
   "As it was sent."
   clientMutationId: String
+}
+
+"A page of policies."
+type PolicyConnection {
+  "The records with their cursors."
+  edges: [PolicyEdge!]!
+  "The records."
+  nodes: [Policy!]!
+  "Where the page stands."
+  pageInfo: PageInfo!
+  "How many records the list has, counted up to 10000, and only when it is asked for."
+  totalCount: Int!
+  "Whether there are more than totalCount tells."
+  totalCountExceeded: Boolean!
+}
+
+"A record of a page."
+type PolicyEdge {
+  "Where it stands; give it as after to read on from here."
+  cursor: String!
+  "The record."
+  node: Policy!
+}
+
+"Which policies. Empty members do not narrow."
+input PolicyFilter {
+  "Only in this state."
+  status: PolicyStatus
+  "Only of this product, by its key."
+  product: String
+  "Only the one with this name of the partner's."
+  partnerReference: String
+  "Only of this partner; for operators, who see every partner's."
+  partner: String
+  "Only those made at this instant or later."
+  createdFrom: DateTime
+  "Only those made before this instant."
+  createdTo: DateTime
 }
 `, BuiltIn: false},
 	{Name: "../schema/portfolio.graphqls", Input: `extend type Query {
@@ -4516,9 +6667,88 @@ type DoubtFigure {
   amount: Money!
 }
 `, BuiltIn: false},
+	{Name: "../schema/product.graphqls", Input: `extend type Query {
+  "The newest version of a product. Scope products:read. Errors: not_found."
+  product("Key of the product, such as quake-circle." key: String!): Product
+  "The newest versions of all products, by key. Scope products:read. Errors: cursor_invalid."
+  products(
+    "How many, 1 to 100; 25 when left out."
+    first: Int
+    "The endCursor of the page before."
+    after: String
+  ): ProductConnection!
+}
+
+"A published product: everything a quote follows from."
+type Product {
+  "What quotes name."
+  key: String!
+  "Version; it never changes once it is published."
+  version: Long!
+  "When it was published."
+  createdAt: DateTime!
+  "What it is called."
+  title: String!
+  "What it does, in a sentence."
+  summary: String!
+  "The shape of the insured place."
+  place: PlaceKind!
+  "JSON Schema 2020-12 of a quote's context."
+  contextSchema: JSON!
+  "What must be measured, before a quote's own members."
+  trigger: Trigger!
+  "How much is owed, before a quote's own members."
+  payout: PayoutShape!
+  "ISO 8601 durations: validity of a quote, waiting period, reporting window, bounds of the term."
+  times: JSON!
+  "What is paid without an operator."
+  settlement: JSON!
+  "The loadings of the premium."
+  price: JSON!
+  "Bounds of the limit in each currency; the first is the default."
+  currencies: JSON!
+  "Worked examples that this version passes."
+  examples: JSON!
+  "What a reader should know."
+  notes: [String!]!
+}
+
+"A page of products."
+type ProductConnection {
+  "The records with their cursors."
+  edges: [ProductEdge!]!
+  "The records."
+  nodes: [Product!]!
+  "Where the page stands."
+  pageInfo: PageInfo!
+  "How many records the list has, counted up to 10000, and only when it is asked for."
+  totalCount: Int!
+  "Whether there are more than totalCount tells."
+  totalCountExceeded: Boolean!
+}
+
+"A record of a page."
+type ProductEdge {
+  "Where it stands; give it as after to read on from here."
+  cursor: String!
+  "The record."
+  node: Product!
+}
+`, BuiltIn: false},
 	{Name: "../schema/quote.graphqls", Input: `extend type Query {
   "One quote. Errors: not_found, for an unknown, a malformed and another partner's id alike."
   quote("Id of the quote, quo_…." id: ID!): Quote
+  "Quotes, the newest first. Errors: parameter_invalid, cursor_invalid."
+  quotes(
+    "How many, 1 to 100; 25 when left out."
+    first: Int
+    "The endCursor of the page before."
+    after: String
+    "Only those that fit."
+    filter: QuoteFilter
+    "The newest first when left out."
+    order: Order
+  ): QuoteConnection!
 }
 
 extend type Mutation {
@@ -4723,6 +6953,44 @@ type CreateQuotePayload {
   quote: Quote!
   "As it was sent."
   clientMutationId: String
+}
+
+"A page of quotes."
+type QuoteConnection {
+  "The records with their cursors."
+  edges: [QuoteEdge!]!
+  "The records."
+  nodes: [Quote!]!
+  "Where the page stands."
+  pageInfo: PageInfo!
+  "How many records the list has, counted up to 10000, and only when it is asked for."
+  totalCount: Int!
+  "Whether there are more than totalCount tells."
+  totalCountExceeded: Boolean!
+}
+
+"A record of a page."
+type QuoteEdge {
+  "Where it stands; give it as after to read on from here."
+  cursor: String!
+  "The record."
+  node: Quote!
+}
+
+"Which quotes. Empty members do not narrow."
+input QuoteFilter {
+  "Only in this state."
+  status: QuoteStatus
+  "Only of this product, by its key."
+  product: String
+  "Only the one with this name of the partner's."
+  partnerReference: String
+  "Only of this partner; for operators, who see every partner's."
+  partner: String
+  "Only those made at this instant or later."
+  createdFrom: DateTime
+  "Only those made before this instant."
+  createdTo: DateTime
 }
 `, BuiltIn: false},
 	{Name: "../schema/schema.graphqls", Input: `"What can be read. Partners see their own records; operators see every partner's."
@@ -4976,6 +7244,124 @@ input PersonInput {
   country: String
 }
 `, BuiltIn: false},
+	{Name: "../schema/timeline.graphqls", Input: `"One sentence of a claim's story."
+type TimelineEntry {
+  "Id of the sentence, tle_…."
+  id: ID!
+  "1, 2, 3 … without gaps."
+  sequence: Long!
+  "What kind of thing happened."
+  kind: TimelineKind!
+  "When it happened."
+  at: DateTime!
+  "Who did it."
+  actor: Actor!
+  "What happened, in one plain sentence."
+  summary: String!
+  "What machines may want of it."
+  data: JSON!
+  "Id of the event that tells it; null for TRIGGER_OBSERVED, which belongs to the occurrence."
+  eventId: ID
+}
+
+"What a sentence of a story is about: an event type, or TRIGGER_OBSERVED."
+enum TimelineKind {
+  "Quote: created."
+  QUOTE_CREATED
+  "Quote: bound."
+  QUOTE_BOUND
+  "Quote: expired."
+  QUOTE_EXPIRED
+  "Policy: activated."
+  POLICY_ACTIVATED
+  "Policy: exhausted."
+  POLICY_EXHAUSTED
+  "Policy: expired."
+  POLICY_EXPIRED
+  "Policy: cancelled."
+  POLICY_CANCELLED
+  "Policy: archived."
+  POLICY_ARCHIVED
+  "Policy: updated."
+  POLICY_UPDATED
+  "Claim: opened."
+  CLAIM_OPENED
+  "Claim: approved."
+  CLAIM_APPROVED
+  "Claim: deferred."
+  CLAIM_DEFERRED
+  "Claim: declined."
+  CLAIM_DECLINED
+  "Claim: withdrawn."
+  CLAIM_WITHDRAWN
+  "Claim: closed."
+  CLAIM_CLOSED
+  "Claim: reopened."
+  CLAIM_REOPENED
+  "Claim: updated."
+  CLAIM_UPDATED
+  "Claim: attachment added."
+  CLAIM_ATTACHMENT_ADDED
+  "Claim: message added."
+  CLAIM_MESSAGE_ADDED
+  "Payout method: recorded."
+  PAYOUT_METHOD_RECORDED
+  "Payout method: verified."
+  PAYOUT_METHOD_VERIFIED
+  "Payout method: rejected."
+  PAYOUT_METHOD_REJECTED
+  "Payout method: replaced."
+  PAYOUT_METHOD_REPLACED
+  "Payout: created."
+  PAYOUT_CREATED
+  "Payout: releasing."
+  PAYOUT_RELEASING
+  "Payout: released."
+  PAYOUT_RELEASED
+  "Payout: blocked."
+  PAYOUT_BLOCKED
+  "Payout: unblocked."
+  PAYOUT_UNBLOCKED
+  "Payout: reconciling."
+  PAYOUT_RECONCILING
+  "Payout: reconciled."
+  PAYOUT_RECONCILED
+  "Payout: returned."
+  PAYOUT_RETURNED
+  "Payout: cancelled."
+  PAYOUT_CANCELLED
+  "Payout: updated."
+  PAYOUT_UPDATED
+  "Webhook endpoint: enabled."
+  WEBHOOK_ENDPOINT_ENABLED
+  "Webhook endpoint: disabled."
+  WEBHOOK_ENDPOINT_DISABLED
+  "A source's word on what happened."
+  TRIGGER_OBSERVED
+}
+
+"A page of a claim's story."
+type TimelineConnection {
+  "The records with their cursors."
+  edges: [TimelineEdge!]!
+  "The records."
+  nodes: [TimelineEntry!]!
+  "Where the page stands."
+  pageInfo: PageInfo!
+  "How many records the list has, counted up to 10000, and only when it is asked for."
+  totalCount: Int!
+  "Whether there are more than totalCount tells."
+  totalCountExceeded: Boolean!
+}
+
+"A record of a page."
+type TimelineEdge {
+  "Where it stands; give it as after to read on from here."
+  cursor: String!
+  "The record."
+  node: TimelineEntry!
+}
+`, BuiltIn: false},
 	{Name: "../schema/viewer.graphqls", Input: `"Who asks, by the access token."
 type Viewer {
   "In which role."
@@ -5019,6 +7405,36 @@ var parsedSchema = gqlparser.MustLoadSchema(sources...)
 // Each function is generated once per unique object type, deduplicating the
 // switch statements that were previously inlined in every fieldContext_* function.
 
+func (ec *executionContext) childFields_Actor(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "kind":
+		return ec.fieldContext_Actor_kind(ctx, field)
+	case "name":
+		return ec.fieldContext_Actor_name(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Actor", field.Name)
+}
+
+func (ec *executionContext) childFields_AddAttachmentPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "attachment":
+		return ec.fieldContext_AddAttachmentPayload_attachment(ctx, field)
+	case "clientMutationId":
+		return ec.fieldContext_AddAttachmentPayload_clientMutationId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AddAttachmentPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_AddMessagePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "message":
+		return ec.fieldContext_AddMessagePayload_message(ctx, field)
+	case "clientMutationId":
+		return ec.fieldContext_AddMessagePayload_clientMutationId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AddMessagePayload", field.Name)
+}
+
 func (ec *executionContext) childFields_Adjudication(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "at":
@@ -5033,6 +7449,62 @@ func (ec *executionContext) childFields_Adjudication(ctx context.Context, field 
 		return ec.fieldContext_Adjudication_note(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Adjudication", field.Name)
+}
+
+func (ec *executionContext) childFields_Attachment(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_Attachment_id(ctx, field)
+	case "partner":
+		return ec.fieldContext_Attachment_partner(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_Attachment_createdAt(ctx, field)
+	case "claimId":
+		return ec.fieldContext_Attachment_claimId(ctx, field)
+	case "fileName":
+		return ec.fieldContext_Attachment_fileName(ctx, field)
+	case "contentType":
+		return ec.fieldContext_Attachment_contentType(ctx, field)
+	case "size":
+		return ec.fieldContext_Attachment_size(ctx, field)
+	case "sha256":
+		return ec.fieldContext_Attachment_sha256(ctx, field)
+	case "purpose":
+		return ec.fieldContext_Attachment_purpose(ctx, field)
+	case "description":
+		return ec.fieldContext_Attachment_description(ctx, field)
+	case "status":
+		return ec.fieldContext_Attachment_status(ctx, field)
+	case "downloadUrl":
+		return ec.fieldContext_Attachment_downloadUrl(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Attachment", field.Name)
+}
+
+func (ec *executionContext) childFields_AttachmentConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_AttachmentConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_AttachmentConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_AttachmentConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_AttachmentConnection_totalCount(ctx, field)
+	case "totalCountExceeded":
+		return ec.fieldContext_AttachmentConnection_totalCountExceeded(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AttachmentConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_AttachmentEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_AttachmentEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_AttachmentEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AttachmentEdge", field.Name)
 }
 
 func (ec *executionContext) childFields_Basis(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -5085,6 +7557,16 @@ func (ec *executionContext) childFields_Basis(ctx context.Context, field graphql
 		return ec.fieldContext_Basis_notes(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Basis", field.Name)
+}
+
+func (ec *executionContext) childFields_Beneficiary(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "name":
+		return ec.fieldContext_Beneficiary_name(ctx, field)
+	case "country":
+		return ec.fieldContext_Beneficiary_country(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Beneficiary", field.Name)
 }
 
 func (ec *executionContext) childFields_BindPolicyPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -5175,6 +7657,8 @@ func (ec *executionContext) childFields_Claim(ctx context.Context, field graphql
 		return ec.fieldContext_Claim_metadata(ctx, field)
 	case "policyId":
 		return ec.fieldContext_Claim_policyId(ctx, field)
+	case "policy":
+		return ec.fieldContext_Claim_policy(ctx, field)
 	case "status":
 		return ec.fieldContext_Claim_status(ctx, field)
 	case "origin":
@@ -5185,8 +7669,22 @@ func (ec *executionContext) childFields_Claim(ctx context.Context, field graphql
 		return ec.fieldContext_Claim_requestedAmount(ctx, field)
 	case "amount":
 		return ec.fieldContext_Claim_amount(ctx, field)
+	case "occurrence":
+		return ec.fieldContext_Claim_occurrence(ctx, field)
+	case "determination":
+		return ec.fieldContext_Claim_determination(ctx, field)
 	case "decision":
 		return ec.fieldContext_Claim_decision(ctx, field)
+	case "payouts":
+		return ec.fieldContext_Claim_payouts(ctx, field)
+	case "timeline":
+		return ec.fieldContext_Claim_timeline(ctx, field)
+	case "messages":
+		return ec.fieldContext_Claim_messages(ctx, field)
+	case "attachments":
+		return ec.fieldContext_Claim_attachments(ctx, field)
+	case "payoutMethods":
+		return ec.fieldContext_Claim_payoutMethods(ctx, field)
 	case "openedAt":
 		return ec.fieldContext_Claim_openedAt(ctx, field)
 	case "closedAt":
@@ -5205,6 +7703,32 @@ func (ec *executionContext) childFields_ClaimBrief(ctx context.Context, field gr
 		return ec.fieldContext_ClaimBrief_status(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ClaimBrief", field.Name)
+}
+
+func (ec *executionContext) childFields_ClaimConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_ClaimConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_ClaimConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_ClaimConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_ClaimConnection_totalCount(ctx, field)
+	case "totalCountExceeded":
+		return ec.fieldContext_ClaimConnection_totalCountExceeded(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ClaimConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_ClaimEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_ClaimEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_ClaimEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ClaimEdge", field.Name)
 }
 
 func (ec *executionContext) childFields_ClaimFigure(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -5275,6 +7799,30 @@ func (ec *executionContext) childFields_Decision(ctx context.Context, field grap
 	return nil, fmt.Errorf("no field named %q was found under type Decision", field.Name)
 }
 
+func (ec *executionContext) childFields_Determination(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "index":
+		return ec.fieldContext_Determination_index(ctx, field)
+	case "threshold":
+		return ec.fieldContext_Determination_threshold(ctx, field)
+	case "distanceKm":
+		return ec.fieldContext_Determination_distanceKm(ctx, field)
+	case "factor":
+		return ec.fieldContext_Determination_factor(ctx, field)
+	case "amount":
+		return ec.fieldContext_Determination_amount(ctx, field)
+	case "stage":
+		return ec.fieldContext_Determination_stage(ctx, field)
+	case "sourceVersion":
+		return ec.fieldContext_Determination_sourceVersion(ctx, field)
+	case "termsHash":
+		return ec.fieldContext_Determination_termsHash(ctx, field)
+	case "receiptHash":
+		return ec.fieldContext_Determination_receiptHash(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Determination", field.Name)
+}
+
 func (ec *executionContext) childFields_DisablePartnerPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "partner":
@@ -5283,6 +7831,18 @@ func (ec *executionContext) childFields_DisablePartnerPayload(ctx context.Contex
 		return ec.fieldContext_DisablePartnerPayload_clientMutationId(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type DisablePartnerPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_Display(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "last4":
+		return ec.fieldContext_Display_last4(ctx, field)
+	case "institution":
+		return ec.fieldContext_Display_institution(ctx, field)
+	case "country":
+		return ec.fieldContext_Display_country(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Display", field.Name)
 }
 
 func (ec *executionContext) childFields_DoubtFigure(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -5449,6 +8009,50 @@ func (ec *executionContext) childFields_Measure(ctx context.Context, field graph
 	return nil, fmt.Errorf("no field named %q was found under type Measure", field.Name)
 }
 
+func (ec *executionContext) childFields_Message(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_Message_id(ctx, field)
+	case "partner":
+		return ec.fieldContext_Message_partner(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_Message_createdAt(ctx, field)
+	case "claimId":
+		return ec.fieldContext_Message_claimId(ctx, field)
+	case "author":
+		return ec.fieldContext_Message_author(ctx, field)
+	case "body":
+		return ec.fieldContext_Message_body(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Message", field.Name)
+}
+
+func (ec *executionContext) childFields_MessageConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_MessageConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_MessageConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_MessageConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_MessageConnection_totalCount(ctx, field)
+	case "totalCountExceeded":
+		return ec.fieldContext_MessageConnection_totalCountExceeded(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type MessageConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_MessageEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_MessageEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_MessageEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type MessageEdge", field.Name)
+}
+
 func (ec *executionContext) childFields_Money(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "amount":
@@ -5581,6 +8185,20 @@ func (ec *executionContext) childFields_Occurrence(ctx context.Context, field gr
 	return nil, fmt.Errorf("no field named %q was found under type Occurrence", field.Name)
 }
 
+func (ec *executionContext) childFields_OccurrenceBrief(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_OccurrenceBrief_id(ctx, field)
+	case "source":
+		return ec.fieldContext_OccurrenceBrief_source(ctx, field)
+	case "sourceEventId":
+		return ec.fieldContext_OccurrenceBrief_sourceEventId(ctx, field)
+	case "occurredAt":
+		return ec.fieldContext_OccurrenceBrief_occurredAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type OccurrenceBrief", field.Name)
+}
+
 func (ec *executionContext) childFields_OccurrenceConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "edges":
@@ -5601,6 +8219,16 @@ func (ec *executionContext) childFields_OccurrenceEdge(ctx context.Context, fiel
 		return ec.fieldContext_OccurrenceEdge_node(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type OccurrenceEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_OpenClaimPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "claim":
+		return ec.fieldContext_OpenClaimPayload_claim(ctx, field)
+	case "clientMutationId":
+		return ec.fieldContext_OpenClaimPayload_clientMutationId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type OpenClaimPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_PageInfo(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -5681,6 +8309,14 @@ func (ec *executionContext) childFields_Payout(ctx context.Context, field graphq
 		return ec.fieldContext_Payout_claimId(ctx, field)
 	case "policyId":
 		return ec.fieldContext_Payout_policyId(ctx, field)
+	case "claim":
+		return ec.fieldContext_Payout_claim(ctx, field)
+	case "policy":
+		return ec.fieldContext_Payout_policy(ctx, field)
+	case "payoutMethodId":
+		return ec.fieldContext_Payout_payoutMethodId(ctx, field)
+	case "payoutMethod":
+		return ec.fieldContext_Payout_payoutMethod(ctx, field)
 	case "status":
 		return ec.fieldContext_Payout_status(ctx, field)
 	case "amount":
@@ -5691,10 +8327,44 @@ func (ec *executionContext) childFields_Payout(ctx context.Context, field graphq
 		return ec.fieldContext_Payout_attempts(ctx, field)
 	case "nextAttemptAt":
 		return ec.fieldContext_Payout_nextAttemptAt(ctx, field)
+	case "provider":
+		return ec.fieldContext_Payout_provider(ctx, field)
+	case "providerReference":
+		return ec.fieldContext_Payout_providerReference(ctx, field)
 	case "releasedAt":
 		return ec.fieldContext_Payout_releasedAt(ctx, field)
+	case "reconciledAt":
+		return ec.fieldContext_Payout_reconciledAt(ctx, field)
+	case "replacesPayoutId":
+		return ec.fieldContext_Payout_replacesPayoutId(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Payout", field.Name)
+}
+
+func (ec *executionContext) childFields_PayoutConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_PayoutConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_PayoutConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_PayoutConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_PayoutConnection_totalCount(ctx, field)
+	case "totalCountExceeded":
+		return ec.fieldContext_PayoutConnection_totalCountExceeded(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PayoutConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_PayoutEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_PayoutEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_PayoutEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PayoutEdge", field.Name)
 }
 
 func (ec *executionContext) childFields_PayoutFigure(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -5707,6 +8377,70 @@ func (ec *executionContext) childFields_PayoutFigure(ctx context.Context, field 
 		return ec.fieldContext_PayoutFigure_amount(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type PayoutFigure", field.Name)
+}
+
+func (ec *executionContext) childFields_PayoutMethod(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_PayoutMethod_id(ctx, field)
+	case "partner":
+		return ec.fieldContext_PayoutMethod_partner(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_PayoutMethod_createdAt(ctx, field)
+	case "updatedAt":
+		return ec.fieldContext_PayoutMethod_updatedAt(ctx, field)
+	case "version":
+		return ec.fieldContext_PayoutMethod_version(ctx, field)
+	case "partnerReference":
+		return ec.fieldContext_PayoutMethod_partnerReference(ctx, field)
+	case "metadata":
+		return ec.fieldContext_PayoutMethod_metadata(ctx, field)
+	case "claimId":
+		return ec.fieldContext_PayoutMethod_claimId(ctx, field)
+	case "policyId":
+		return ec.fieldContext_PayoutMethod_policyId(ctx, field)
+	case "type":
+		return ec.fieldContext_PayoutMethod_type(ctx, field)
+	case "beneficiary":
+		return ec.fieldContext_PayoutMethod_beneficiary(ctx, field)
+	case "currency":
+		return ec.fieldContext_PayoutMethod_currency(ctx, field)
+	case "display":
+		return ec.fieldContext_PayoutMethod_display(ctx, field)
+	case "fingerprint":
+		return ec.fieldContext_PayoutMethod_fingerprint(ctx, field)
+	case "status":
+		return ec.fieldContext_PayoutMethod_status(ctx, field)
+	case "verification":
+		return ec.fieldContext_PayoutMethod_verification(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PayoutMethod", field.Name)
+}
+
+func (ec *executionContext) childFields_PayoutMethodConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_PayoutMethodConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_PayoutMethodConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_PayoutMethodConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_PayoutMethodConnection_totalCount(ctx, field)
+	case "totalCountExceeded":
+		return ec.fieldContext_PayoutMethodConnection_totalCountExceeded(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PayoutMethodConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_PayoutMethodEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_PayoutMethodEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_PayoutMethodEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PayoutMethodEdge", field.Name)
 }
 
 func (ec *executionContext) childFields_PayoutShape(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -5829,8 +8563,38 @@ func (ec *executionContext) childFields_Policy(ctx context.Context, field graphq
 		return ec.fieldContext_Policy_expiresAt(ctx, field)
 	case "cancelledAt":
 		return ec.fieldContext_Policy_cancelledAt(ctx, field)
+	case "claims":
+		return ec.fieldContext_Policy_claims(ctx, field)
+	case "payoutMethods":
+		return ec.fieldContext_Policy_payoutMethods(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Policy", field.Name)
+}
+
+func (ec *executionContext) childFields_PolicyConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_PolicyConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_PolicyConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_PolicyConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_PolicyConnection_totalCount(ctx, field)
+	case "totalCountExceeded":
+		return ec.fieldContext_PolicyConnection_totalCountExceeded(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PolicyConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_PolicyEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_PolicyEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_PolicyEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PolicyEdge", field.Name)
 }
 
 func (ec *executionContext) childFields_Portfolio(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -5875,6 +8639,68 @@ func (ec *executionContext) childFields_PriceLine(ctx context.Context, field gra
 		return ec.fieldContext_PriceLine_amount(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type PriceLine", field.Name)
+}
+
+func (ec *executionContext) childFields_Product(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "key":
+		return ec.fieldContext_Product_key(ctx, field)
+	case "version":
+		return ec.fieldContext_Product_version(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_Product_createdAt(ctx, field)
+	case "title":
+		return ec.fieldContext_Product_title(ctx, field)
+	case "summary":
+		return ec.fieldContext_Product_summary(ctx, field)
+	case "place":
+		return ec.fieldContext_Product_place(ctx, field)
+	case "contextSchema":
+		return ec.fieldContext_Product_contextSchema(ctx, field)
+	case "trigger":
+		return ec.fieldContext_Product_trigger(ctx, field)
+	case "payout":
+		return ec.fieldContext_Product_payout(ctx, field)
+	case "times":
+		return ec.fieldContext_Product_times(ctx, field)
+	case "settlement":
+		return ec.fieldContext_Product_settlement(ctx, field)
+	case "price":
+		return ec.fieldContext_Product_price(ctx, field)
+	case "currencies":
+		return ec.fieldContext_Product_currencies(ctx, field)
+	case "examples":
+		return ec.fieldContext_Product_examples(ctx, field)
+	case "notes":
+		return ec.fieldContext_Product_notes(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Product", field.Name)
+}
+
+func (ec *executionContext) childFields_ProductConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_ProductConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_ProductConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_ProductConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_ProductConnection_totalCount(ctx, field)
+	case "totalCountExceeded":
+		return ec.fieldContext_ProductConnection_totalCountExceeded(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ProductConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_ProductEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_ProductEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_ProductEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ProductEdge", field.Name)
 }
 
 func (ec *executionContext) childFields_PublishProductPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -5935,6 +8761,32 @@ func (ec *executionContext) childFields_Quote(ctx context.Context, field graphql
 	return nil, fmt.Errorf("no field named %q was found under type Quote", field.Name)
 }
 
+func (ec *executionContext) childFields_QuoteConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_QuoteConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_QuoteConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_QuoteConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_QuoteConnection_totalCount(ctx, field)
+	case "totalCountExceeded":
+		return ec.fieldContext_QuoteConnection_totalCountExceeded(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type QuoteConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_QuoteEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_QuoteEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_QuoteEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type QuoteEdge", field.Name)
+}
+
 func (ec *executionContext) childFields_RecordObservationsPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "results":
@@ -5943,6 +8795,16 @@ func (ec *executionContext) childFields_RecordObservationsPayload(ctx context.Co
 		return ec.fieldContext_RecordObservationsPayload_clientMutationId(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type RecordObservationsPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_RecordPayoutMethodPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "payoutMethod":
+		return ec.fieldContext_RecordPayoutMethodPayload_payoutMethod(ctx, field)
+	case "clientMutationId":
+		return ec.fieldContext_RecordPayoutMethodPayload_clientMutationId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RecordPayoutMethodPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_RegisterPartnerPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -6017,6 +8879,54 @@ func (ec *executionContext) childFields_SeriesPoint(ctx context.Context, field g
 	return nil, fmt.Errorf("no field named %q was found under type SeriesPoint", field.Name)
 }
 
+func (ec *executionContext) childFields_TimelineConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_TimelineConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_TimelineConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_TimelineConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_TimelineConnection_totalCount(ctx, field)
+	case "totalCountExceeded":
+		return ec.fieldContext_TimelineConnection_totalCountExceeded(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type TimelineConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_TimelineEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_TimelineEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_TimelineEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type TimelineEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_TimelineEntry(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_TimelineEntry_id(ctx, field)
+	case "sequence":
+		return ec.fieldContext_TimelineEntry_sequence(ctx, field)
+	case "kind":
+		return ec.fieldContext_TimelineEntry_kind(ctx, field)
+	case "at":
+		return ec.fieldContext_TimelineEntry_at(ctx, field)
+	case "actor":
+		return ec.fieldContext_TimelineEntry_actor(ctx, field)
+	case "summary":
+		return ec.fieldContext_TimelineEntry_summary(ctx, field)
+	case "data":
+		return ec.fieldContext_TimelineEntry_data(ctx, field)
+	case "eventId":
+		return ec.fieldContext_TimelineEntry_eventId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type TimelineEntry", field.Name)
+}
+
 func (ec *executionContext) childFields_Trigger(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "kind":
@@ -6051,6 +8961,18 @@ func (ec *executionContext) childFields_UnblockPayoutPayload(ctx context.Context
 		return ec.fieldContext_UnblockPayoutPayload_clientMutationId(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type UnblockPayoutPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_Verification(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "method":
+		return ec.fieldContext_Verification_method(ctx, field)
+	case "checkedAt":
+		return ec.fieldContext_Verification_checkedAt(ctx, field)
+	case "code":
+		return ec.fieldContext_Verification_code(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Verification", field.Name)
 }
 
 func (ec *executionContext) childFields_Viewer(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

@@ -305,6 +305,10 @@ func (ec *executionContext) _Viewer(ctx context.Context, sel ast.SelectionSet, o
 
 // region    ***************************** type.gotpl *****************************
 
+func (ec *executionContext) marshalNActor2parapetᚋmodelᚋwireᚐActor(ctx context.Context, sel ast.SelectionSet, v wire.Actor) graphql.Marshaler {
+	return ec._Actor(ctx, sel, &v)
+}
+
 func (ec *executionContext) unmarshalNActorKind2string(ctx context.Context, v any) (string, error) {
 	res, err := scalar.UnmarshalWord(v)
 	return res, graphql.ErrorOnPath(ctx, err)

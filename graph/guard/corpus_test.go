@@ -84,7 +84,7 @@ func attacks() []attack {
 		{"2,000 variables", "query q(" + many(2000, "$a%d:Int ") + "){viewer{partner}}", costly},
 		{"inline fragments in each other, fields repeated", "{viewer{" + strings.Repeat("...{", 55) + many(140, "partner ") + strings.Repeat("}", 55) + "}}", costly},
 		{"connections in connections", "{policies(first:100){nodes{claims(first:100){nodes{policy{claims(first:100){nodes{id}}}}}}}}", costly},
-		{"40 mutations", "mutation{" + many(41, `a%d:openClaim(input:{policyId:1}){claim{id}}`) + "}", costly},
+		{"51 mutations", "mutation{" + many(52, `a%d:openClaim(input:{policyId:1}){claim{id}}`) + "}", costly},
 		{"a fragment that contains itself", "{viewer{...A}} fragment A on Viewer{partner ...A}", wrong},
 		{"a circle of fragments", "{node(id:1){...A}} fragment A on Policy{claims{nodes{...B}}} fragment B on Claim{policy{...A}}", wrong},
 		{"a fragment for nobody", "{viewer{partner}} " + strings.TrimPrefix(doubling(22), "{viewer{...A0}}"), wrong},

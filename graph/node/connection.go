@@ -1,6 +1,125 @@
 package node
 
-import "parapet/model"
+import (
+	"context"
+
+	"parapet/model"
+)
+
+// Connection is a page of nodes and where it stands in its list. What costs
+// something is computed when it is asked for.
+type Connection[N any] struct {
+	nodes      []N
+	hasMore    bool
+	hasEarlier bool
+	cursor     func(int) (string, error)
+	total      func(context.Context) (int, bool, error)
+}
+
+// Edge is a node of a page, and where it stands.
+type Edge[N any] struct {
+	Node N
+
+	at     int
+	cursor func(int) (string, error)
+}
+
+// The connections of the schema.
+type (
+	QuoteConnection        = Connection[*Quote]         // of quotes
+	QuoteEdge              = Edge[*Quote]               // to a quote
+	PolicyConnection       = Connection[*Policy]        // of policies
+	PolicyEdge             = Edge[*Policy]              // to a policy
+	ClaimConnection        = Connection[*Claim]         // of claims
+	ClaimEdge              = Edge[*Claim]               // to a claim
+	PayoutConnection       = Connection[*Payout]        // of payouts
+	PayoutEdge             = Edge[*Payout]              // to a payout
+	PayoutMethodConnection = Connection[*PayoutMethod]  // of payout methods
+	PayoutMethodEdge       = Edge[*PayoutMethod]        // to a payout method
+	TimelineConnection     = Connection[*TimelineEntry] // of a claim's story
+	TimelineEdge           = Edge[*TimelineEntry]       // to a sentence of it
+	MessageConnection      = Connection[*Message]       // of messages
+	MessageEdge            = Edge[*Message]             // to a message
+	AttachmentConnection   = Connection[*Attachment]    // of documents
+	AttachmentEdge         = Edge[*Attachment]          // to a document
+	ProductConnection      = Connection[*Product]       // of products
+	ProductEdge            = Edge[*Product]             // to a product
+	OccurrenceConnection   = Connection[*Occurrence]    // of occurrences
+	OccurrenceEdge         = Edge[*Occurrence]          // to an occurrence
+	ObservationConnection  = Connection[*Observation]   // of observations
+	ObservationEdge        = Edge[*Observation]         // to an observation
+	ExplanationConnection  = Connection[*Explanation]   // of explanations
+	ExplanationEdge        = Edge[*Explanation]         // to an explanation
+)
+
+func connection[R, N any](page *model.Page[R], nodes []*N) *Connection[*N] {
+	return &Connection[*N]{nodes: nodes, hasMore: page.HasMore, hasEarlier: page.HasEarlier, cursor: page.Cursor, total: page.Total}
+}
+
+// listed is the connection of a list's page.
+func listed[R, N any](together func([]*R) []*N) func(*model.Page[R], error) (*Connection[*N], error) {
+	return func(page *model.Page[R], err error) (*Connection[*N], error) {
+		if err != nil {
+			return nil, err
+		}
+		return connection(page, together(pointers(page.Data))), nil
+	}
+}
+
+func pointers[R any](records []R) []*R {
+	all := make([]*R, len(records))
+	for i := range records {
+		all[i] = &records[i]
+	}
+	return all
+}
+
+// Nodes are the records of the page.
+func (c *Connection[N]) Nodes() []N {
+	if c.nodes == nil {
+		return []N{}
+	}
+	return c.nodes
+}
+
+// Edges are the records with their places.
+func (c *Connection[N]) Edges() []*Edge[N] {
+	edges := make([]*Edge[N], len(c.nodes))
+	for i, node := range c.nodes {
+		edges[i] = &Edge[N]{node, i, c.cursor}
+	}
+	return edges
+}
+
+// Cursor is the place.
+func (e *Edge[N]) Cursor() (string, error) { return e.cursor(e.at) }
+
+// TotalCount is how many records the list has, as far as they are counted.
+func (c *Connection[N]) TotalCount(ctx context.Context) (int, error) {
+	n, _, err := c.total(ctx)
+	return n, err
+}
+
+// TotalCountExceeded tells whether there are more.
+func (c *Connection[N]) TotalCountExceeded(ctx context.Context) (bool, error) {
+	_, more, err := c.total(ctx)
+	return more, err
+}
+
+// PageInfo is where the page stands.
+func (c *Connection[N]) PageInfo() (*PageInfo, error) {
+	info := &PageInfo{HasNextPage: c.hasMore, HasPreviousPage: c.hasEarlier}
+	if len(c.nodes) == 0 {
+		return info, nil
+	}
+	first, err := c.cursor(0)
+	if err != nil {
+		return nil, err
+	}
+	last, err := c.cursor(len(c.nodes) - 1)
+	info.StartCursor, info.EndCursor = &first, &last
+	return info, err
+}
 
 // PageInfo is where a page stands in its list.
 type PageInfo struct {
@@ -10,37 +129,6 @@ type PageInfo struct {
 	EndCursor       *string
 }
 
-// connection is a page of a list: its nodes, alone and in their edges.
-type connection[N, E any] struct {
-	Nodes    []N
-	Edges    []E
-	PageInfo PageInfo
-}
-
-// connect makes a connection of a page.
-func connect[R, N, E any](page *model.Page[R], err error, together func([]*R) []N, edge func(cursor string, node N) E) (*connection[N, E], error) {
-	if err != nil {
-		return nil, err
-	}
-	records := make([]*R, len(page.Data))
-	for i := range page.Data {
-		records[i] = &page.Data[i]
-	}
-	c := &connection[N, E]{Nodes: together(records), PageInfo: PageInfo{HasNextPage: page.HasMore, HasPreviousPage: page.HasEarlier}}
-	for i, node := range c.Nodes {
-		cursor, err := page.Cursor(i)
-		if err != nil {
-			return nil, err
-		}
-		if i == 0 {
-			c.PageInfo.StartCursor = &cursor
-		}
-		c.PageInfo.EndCursor = &cursor
-		c.Edges = append(c.Edges, edge(cursor, node))
-	}
-	return c, nil
-}
-
 // behind asks for the page after a cursor. A page of none would be one of the
 // default size, so it is refused like every other size that is not one.
 func behind(first int, after *string) model.PageRequest {
@@ -48,4 +136,29 @@ func behind(first int, after *string) model.PageRequest {
 		first = -1
 	}
 	return model.PageRequest{Limit: first, Cursor: orEmpty(after)}
+}
+
+// pageOf is behind for who may leave out first.
+func pageOf(first *int, after *string) model.PageRequest {
+	if first == nil {
+		return model.PageRequest{Cursor: orEmpty(after)}
+	}
+	return behind(*first, after)
+}
+
+// ordered is pageOf for a list that can run both ways.
+func ordered(first *int, after, order *string) model.PageRequest {
+	in := pageOf(first, after)
+	if order != nil {
+		in.Order = model.Order(*order)
+	}
+	return in
+}
+
+// filtered is the filter, or none.
+func filtered(filter *model.Filter) model.Filter {
+	if filter == nil {
+		return model.Filter{}
+	}
+	return *filter
 }

@@ -14,7 +14,10 @@ type Explanation struct {
 }
 
 func (r *Reader) explanations(records []*wire.Explanation) []*Explanation {
-	return together(r, records, func(e *wire.Explanation) string { return e.PolicyID }, func(e *wire.Explanation, k *kin) *Explanation { return &Explanation{e, k} })
+	return together(r, records, func(e *wire.Explanation) string { return e.PolicyID }, func(e *wire.Explanation, k *kin) *Explanation {
+		k.refer("policy", &e.PolicyID)
+		return &Explanation{e, k}
+	})
 }
 
 // Explain tells what an occurrence means for a policy. Errors: not_found.
@@ -24,35 +27,12 @@ func (r *Reader) Explain(ctx context.Context, policy string, of model.Occurrence
 
 // Policy is whom it concerns.
 func (e *Explanation) Policy(ctx context.Context) (*Policy, error) {
-	return related(ctx, e.kin, e.PolicyID, "policy", func(ctx context.Context, ids []string) (map[string]*Policy, error) {
-		records, err := e.kin.read.Service.PoliciesByID(ctx, e.kin.read.Actor, ids)
-		if err != nil {
-			return nil, err
-		}
-		found := make([]*wire.Policy, 0, len(records))
-		for _, record := range records {
-			found = append(found, record)
-		}
-		policies := make(map[string]*Policy, len(found))
-		for _, policy := range e.kin.read.policies(found) {
-			policies[policy.ID] = policy
-		}
-		return policies, nil
-	})
+	r := e.kin.read
+	return referred(ctx, e.kin, "policy", &e.PolicyID, r.Service.PoliciesByID, r.policies)
 }
-
-// ExplanationEdge is an explanation in a list.
-type ExplanationEdge struct {
-	Cursor string
-	Node   *Explanation
-}
-
-// ExplanationConnection is a page of explanations.
-type ExplanationConnection connection[*Explanation, ExplanationEdge]
 
 func (r *Reader) explained(page *model.Page[wire.Explanation], err error) (*ExplanationConnection, error) {
-	c, err := connect(page, err, r.explanations, func(cursor string, e *Explanation) ExplanationEdge { return ExplanationEdge{cursor, e} })
-	return (*ExplanationConnection)(c), err
+	return listed(r.explanations)(page, err)
 }
 
 // Exposure is what a supposed occurrence would cost.

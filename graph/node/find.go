@@ -18,43 +18,93 @@ func one[R, N any](together func([]*R) []*N) func(*R, error) (*N, error) {
 	}
 }
 
-// Node finds a record of any kind; nil when there is none.
-func (r *Reader) Node(ctx context.Context, id string) (Node, error) {
-	var found Node
-	var err error
-	switch prefix, _, _ := strings.Cut(id, "_"); prefix {
-	case "quo":
-		found, err = r.Quote(ctx, id)
-	case "pol":
-		found, err = r.Policy(ctx, id)
-	case "clm":
-		found, err = r.Claim(ctx, id)
-	case "pay":
-		found, err = r.Payout(ctx, id)
-	case "occ":
-		found, err = r.Occurrence(ctx, id)
-	case "obs":
-		found, err = r.Observation(ctx, id)
-	default:
-		return nil, nil
+// finder reads nodes of one kind by their ids.
+type finder func(ctx context.Context, ids []string) (map[string]Node, error)
+
+func finds[R, N any, P interface {
+	*N
+	Node
+}](r *Reader, read func(context.Context, model.Actor, []string) (map[string]*R, error), together func([]*R) []*N) finder {
+	return func(ctx context.Context, ids []string) (map[string]Node, error) {
+		found, err := read(ctx, r.Actor, ids)
+		nodes := make(map[string]Node, len(found))
+		for id, node := range byID(ids, found, together) {
+			nodes[id] = P(node)
+		}
+		return nodes, err
 	}
-	if model.CodeOf(err) == model.CodeNotFound {
-		return nil, nil
-	}
-	return found, err
 }
 
-// Nodes finds records of any kind, in the order of their ids.
+// each is a finder for what is seldom named by its id: one read for each.
+func each[N any, P interface {
+	*N
+	Node
+}](read func(context.Context, string) (*N, error)) finder {
+	return func(ctx context.Context, ids []string) (map[string]Node, error) {
+		nodes := make(map[string]Node, len(ids))
+		for _, id := range ids {
+			node, err := read(ctx, id)
+			if err != nil && model.CodeOf(err) != model.CodeNotFound {
+				return nil, err
+			}
+			if err == nil {
+				nodes[id] = P(node)
+			}
+		}
+		return nodes, nil
+	}
+}
+
+// finders are the kinds that have ids, by their prefix.
+func (r *Reader) finders() map[string]finder {
+	s := r.Service
+	return map[string]finder{
+		"quo": finds(r, s.QuotesByID, r.quotes),
+		"pol": finds(r, s.PoliciesByID, r.policies),
+		"clm": finds(r, s.ClaimsByID, r.claims),
+		"att": finds(r, s.AttachmentsByID, r.attachments),
+		"msg": finds(r, s.MessagesByID, r.messages),
+		"pmt": finds(r, s.PayoutMethodsByID, r.payoutMethods),
+		"pay": finds(r, s.PayoutsByID, r.payouts),
+		"occ": each(r.Occurrence),
+		"obs": each(r.Observation),
+	}
+}
+
+// Node finds a record of any kind; nil when there is none.
+func (r *Reader) Node(ctx context.Context, id string) (Node, error) {
+	found, err := r.Nodes(ctx, []string{id})
+	if err != nil {
+		return nil, err
+	}
+	return found[0], nil
+}
+
+// Nodes finds records of any kind, in the order of their ids, in one read a kind.
 func (r *Reader) Nodes(ctx context.Context, ids []string) ([]Node, error) {
 	if len(ids) > model.MaxPageSize {
-		return nil, model.Invalid(model.FieldError{Pointer: "/ids", Code: "length", Detail: fmt.Sprintf("Name at most %d ids.", model.MaxPageSize)})
+		return nil, model.BadParameter(model.FieldError{Pointer: "ids", Code: "length", Detail: fmt.Sprintf("Name at most %d ids.", model.MaxPageSize)})
 	}
-	found := make([]Node, len(ids))
-	for i, id := range ids {
-		var err error
-		if found[i], err = r.Node(ctx, id); err != nil {
-			return nil, err
+	kinds := map[string][]string{}
+	for _, id := range ids {
+		prefix, _, _ := strings.Cut(id, "_")
+		kinds[prefix] = append(kinds[prefix], id)
+	}
+	all, finders := map[string]Node{}, r.finders()
+	for prefix, those := range kinds {
+		if find := finders[prefix]; find != nil {
+			found, err := find(ctx, those)
+			if err != nil {
+				return nil, err
+			}
+			for id, node := range found {
+				all[id] = node
+			}
 		}
 	}
-	return found, nil
+	nodes := make([]Node, len(ids))
+	for i, id := range ids {
+		nodes[i] = all[id]
+	}
+	return nodes, nil
 }

@@ -28,20 +28,9 @@ func (r *Reader) Occurrence(ctx context.Context, id string) (*Occurrence, error)
 	return one(r.occurrences)(r.Service.GetOccurrence(ctx, r.Actor, id))
 }
 
-// OccurrenceEdge is an occurrence in a list.
-type OccurrenceEdge struct {
-	Cursor string
-	Node   *Occurrence
-}
-
-// OccurrenceConnection is a page of occurrences.
-type OccurrenceConnection connection[*Occurrence, OccurrenceEdge]
-
 // Occurrences are what happened, the newest recorded first.
 func (r *Reader) Occurrences(ctx context.Context, first int, after *string, filter *HappenedFilterInput) (*OccurrenceConnection, error) {
-	page, err := r.Service.ListOccurrences(ctx, r.Actor, filter.narrow(), behind(first, after))
-	c, err := connect(page, err, r.occurrences, func(cursor string, o *Occurrence) OccurrenceEdge { return OccurrenceEdge{cursor, o} })
-	return (*OccurrenceConnection)(c), err
+	return listed(r.occurrences)(r.Service.ListOccurrences(ctx, r.Actor, filter.narrow(), behind(first, after)))
 }
 
 // Policies are those that it touched.
@@ -115,18 +104,7 @@ func (o *Observation) Measures() []NamedMeasure {
 	return measures
 }
 
-// ObservationEdge is an observation in a list.
-type ObservationEdge struct {
-	Cursor string
-	Node   *Observation
-}
-
-// ObservationConnection is a page of observations.
-type ObservationConnection connection[*Observation, ObservationEdge]
-
 // Observations are what sources measured, the newest recorded first.
 func (r *Reader) Observations(ctx context.Context, first int, after *string, filter *HappenedFilterInput) (*ObservationConnection, error) {
-	page, err := r.Service.ListObservations(ctx, r.Actor, filter.narrow(), behind(first, after))
-	c, err := connect(page, err, observations, func(cursor string, o *Observation) ObservationEdge { return ObservationEdge{cursor, o} })
-	return (*ObservationConnection)(c), err
+	return listed(observations)(r.Service.ListObservations(ctx, r.Actor, filter.narrow(), behind(first, after)))
 }

@@ -27,19 +27,6 @@ func (r *Reader) Partners(ctx context.Context, first *int, after *string) (*Part
 	return &PartnerConnection{list.Data, PageInfo{HasNextPage: list.HasMore, EndCursor: list.NextCursor}}, nil
 }
 
-// pageOf is the page that first and after ask for. A first of 0 is no page.
-func pageOf(first *int, after *string) (in model.PageRequest) {
-	if first != nil {
-		if in.Limit = *first; *first == 0 {
-			in.Limit = -1
-		}
-	}
-	if after != nil {
-		in.Cursor = *after
-	}
-	return in
-}
-
 // RegisterPartnerInput is a partner to register.
 type RegisterPartnerInput struct {
 	model.PartnerRequest

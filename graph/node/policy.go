@@ -17,12 +17,20 @@ type Policy struct {
 func (*Policy) IsNode() {}
 
 func (r *Reader) policies(records []*wire.Policy) []*Policy {
-	return together(r, records, func(p *wire.Policy) string { return p.ID }, func(p *wire.Policy, k *kin) *Policy { return &Policy{p, k} })
+	return together(r, records, func(p *wire.Policy) string { return p.ID }, func(p *wire.Policy, k *kin) *Policy {
+		k.refer("quote", &p.QuoteID)
+		return &Policy{p, k}
+	})
 }
 
 // Policy is one policy. Errors: not_found.
 func (r *Reader) Policy(ctx context.Context, id string) (*Policy, error) {
 	return one(r.policies)(r.Service.GetPolicy(ctx, r.Actor, id))
+}
+
+// Policies are policies, newest first.
+func (r *Reader) Policies(ctx context.Context, first *int, after *string, filter *model.Filter, order *string) (*PolicyConnection, error) {
+	return listed(r.policies)(r.Service.ListPolicies(ctx, r.Actor, filtered(filter), ordered(first, after, order)))
 }
 
 // ProductKey is the key of the product.
@@ -33,7 +41,20 @@ func (p *Policy) Cover() Cover { return Cover{p.Policy.Cover} }
 
 // Quote is the quote that was bound.
 func (p *Policy) Quote(ctx context.Context) (*Quote, error) {
-	return p.kin.read.Quote(ctx, p.QuoteID)
+	r := p.kin.read
+	return referred(ctx, p.kin, "quote", &p.QuoteID, r.Service.QuotesByID, r.quotes)
+}
+
+// Claims are the claims under it.
+func (p *Policy) Claims(ctx context.Context, first *int, after *string) (*ClaimConnection, error) {
+	r := p.kin.read
+	return members(ctx, p.kin, p.ID, "claims", pageOf(first, after), r.Service.ClaimsOf, r.claims)
+}
+
+// PayoutMethods are the accounts of its claims.
+func (p *Policy) PayoutMethods(ctx context.Context, first *int, after *string) (*PayoutMethodConnection, error) {
+	r := p.kin.read
+	return members(ctx, p.kin, p.ID, "payoutMethods", pageOf(first, after), r.Service.PayoutMethodsOf, r.payoutMethods)
 }
 
 // BindPolicyInput is a quote to bind.

@@ -17,12 +17,20 @@ type Quote struct {
 func (*Quote) IsNode() {}
 
 func (r *Reader) quotes(records []*wire.Quote) []*Quote {
-	return together(r, records, func(q *wire.Quote) string { return q.ID }, func(q *wire.Quote, k *kin) *Quote { return &Quote{q, k} })
+	return together(r, records, func(q *wire.Quote) string { return q.ID }, func(q *wire.Quote, k *kin) *Quote {
+		k.refer("policy", q.PolicyID)
+		return &Quote{q, k}
+	})
 }
 
 // Quote is one quote. Errors: not_found.
 func (r *Reader) Quote(ctx context.Context, id string) (*Quote, error) {
 	return one(r.quotes)(r.Service.GetQuote(ctx, r.Actor, id))
+}
+
+// Quotes are quotes, newest first.
+func (r *Reader) Quotes(ctx context.Context, first *int, after *string, filter *model.Filter, order *string) (*QuoteConnection, error) {
+	return listed(r.quotes)(r.Service.ListQuotes(ctx, r.Actor, filtered(filter), ordered(first, after, order)))
 }
 
 // ProductKey is the key of the product.
@@ -33,13 +41,8 @@ func (q *Quote) Cover() Cover { return Cover{q.Quote.Cover} }
 
 // Policy is what it became.
 func (q *Quote) Policy(ctx context.Context) (*Policy, error) {
-	if q.PolicyID == nil {
-		return nil, nil
-	}
-	return related(ctx, q.kin, q.ID, "policy", func(ctx context.Context, _ []string) (map[string]*Policy, error) {
-		p, err := q.kin.read.Policy(ctx, *q.PolicyID)
-		return map[string]*Policy{q.ID: p}, err
-	})
+	r := q.kin.read
+	return referred(ctx, q.kin, "policy", q.PolicyID, r.Service.PoliciesByID, r.policies)
 }
 
 // CreateQuoteInput is cover to price.

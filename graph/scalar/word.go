@@ -6,6 +6,7 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 
 	"parapet/model"
+	"parapet/model/account"
 	"parapet/model/hazard"
 	"parapet/model/pricing"
 	"parapet/model/trigger"
@@ -91,3 +92,36 @@ func MarshalOperation(w model.Operation) graphql.Marshaler { return capitals(w) 
 
 // UnmarshalOperation is UnmarshalWord.
 func UnmarshalOperation(v any) (model.Operation, error) { return small[model.Operation](v) }
+
+// MarshalOrigin is MarshalWord.
+func MarshalOrigin(w model.Origin) graphql.Marshaler { return capitals(w) }
+
+// UnmarshalOrigin is UnmarshalWord.
+func UnmarshalOrigin(v any) (model.Origin, error) { return small[model.Origin](v) }
+
+// MarshalAccountType is MarshalWord.
+func MarshalAccountType(w account.Type) graphql.Marshaler { return capitals(w) }
+
+// UnmarshalAccountType is UnmarshalWord.
+func UnmarshalAccountType(v any) (account.Type, error) { return small[account.Type](v) }
+
+// MarshalUSAccountType is MarshalWord.
+func MarshalUSAccountType(w account.AccountType) graphql.Marshaler { return capitals(w) }
+
+// UnmarshalUSAccountType is UnmarshalWord.
+func UnmarshalUSAccountType(v any) (account.AccountType, error) { return small[account.AccountType](v) }
+
+// MarshalTimelineKind writes an event type's dot as an underscore too.
+func MarshalTimelineKind(w string) graphql.Marshaler { return capitals(w) }
+
+// UnmarshalTimelineKind reads what the catalogue has: an underscore may have been
+// a dot.
+func UnmarshalTimelineKind(v any) (string, error) {
+	word, _ := v.(string)
+	for _, kind := range model.EventTypes() {
+		if strings.EqualFold(strings.ReplaceAll(string(kind), ".", "_"), word) {
+			return string(kind), nil
+		}
+	}
+	return "", unfit("type", "Give a value of the enum.")
+}

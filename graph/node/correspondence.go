@@ -1,0 +1,92 @@
+package node
+
+import (
+	"context"
+	"encoding/base64"
+
+	"parapet/model"
+	"parapet/model/wire"
+)
+
+// TimelineEntry is one sentence of a claim's story.
+type TimelineEntry = wire.TimelineEntry
+
+func (r *Reader) timeline(records []*wire.TimelineEntry) []*TimelineEntry { return records }
+
+// Message is one turn of the conversation about a claim.
+type Message struct{ *wire.Message }
+
+// IsNode makes it findable.
+func (*Message) IsNode() {}
+
+func (r *Reader) messages(records []*wire.Message) []*Message {
+	all := make([]*Message, len(records))
+	for i, record := range records {
+		all[i] = &Message{record}
+	}
+	return all
+}
+
+// Attachment is a document that belongs to a claim.
+type Attachment struct{ *wire.Attachment }
+
+// IsNode makes it findable.
+func (*Attachment) IsNode() {}
+
+func (r *Reader) attachments(records []*wire.Attachment) []*Attachment {
+	all := make([]*Attachment, len(records))
+	for i, record := range records {
+		all[i] = &Attachment{record}
+	}
+	return all
+}
+
+// AddMessageInput is something to say about a claim.
+type AddMessageInput struct {
+	ClaimID, Body    string
+	ClientMutationID *string
+}
+
+// AddMessagePayload is what was said.
+type AddMessagePayload struct {
+	Message          *Message
+	ClientMutationID *string
+}
+
+// AddMessage writes a message.
+func (r *Reader) AddMessage(ctx context.Context, in AddMessageInput) (*AddMessagePayload, error) {
+	record, err := mutate(ctx, r, in.ClientMutationID, [2]string{in.ClaimID, in.Body},
+		func(ctx context.Context, actor model.Actor, said [2]string) (*wire.Message, error) {
+			return r.Service.AddMessage(ctx, actor, said[0], said[1])
+		})
+	message, err := one(r.messages)(record, err)
+	return &AddMessagePayload{message, in.ClientMutationID}, err
+}
+
+// AddAttachmentInput is a document to keep with a claim.
+type AddAttachmentInput struct {
+	model.AttachmentRequest
+	ClaimID, ContentBase64 string
+	ClientMutationID       *string
+}
+
+// AddAttachmentPayload is what was kept.
+type AddAttachmentPayload struct {
+	Attachment       *Attachment
+	ClientMutationID *string
+}
+
+// AddAttachment keeps a document.
+func (r *Reader) AddAttachment(ctx context.Context, in AddAttachmentInput) (*AddAttachmentPayload, error) {
+	var err error
+	if in.Content, err = base64.StdEncoding.DecodeString(in.ContentBase64); err != nil {
+		return nil, model.Invalid(model.FieldError{Pointer: "/content_base64", Code: "format", Detail: "Use base64 with padding (RFC 4648 section 4)."})
+	}
+	client := in.ClientMutationID
+	in.ClientMutationID, in.ContentBase64 = nil, ""
+	record, err := mutate(ctx, r, client, in, func(ctx context.Context, actor model.Actor, in AddAttachmentInput) (*wire.Attachment, error) {
+		return r.Service.AddAttachment(ctx, actor, in.ClaimID, in.AttachmentRequest)
+	})
+	attachment, err := one(r.attachments)(record, err)
+	return &AddAttachmentPayload{attachment, client}, err
+}

@@ -1,0 +1,172 @@
+package graph_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/stretchr/testify/require"
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
+
+	"parapet/graph"
+	"parapet/model"
+	"parapet/model/hazard"
+	"parapet/model/modeltest"
+	"parapet/model/wire"
+)
+
+var hualien = hazard.Point{Latitude: 23.98, Longitude: 121.6}
+
+// shaken binds so many policies and pays each for a quake.
+func (d *door) shaken(t *testing.T, policies int) []*wire.Policy {
+	t.Helper()
+	var bound []*wire.Policy
+	for range policies {
+		bound = append(bound, d.Cover("quake-circle", modeltest.Context{"location": map[string]any{"latitude": hualien.Latitude, "longitude": hualien.Longitude}}))
+		d.Record(modeltest.PolicyIBAN(bound[len(bound)-1].ID))
+	}
+	d.After(time.Hour)
+	d.Observe(modeltest.Quake("us1", d.Now().Add(-time.Minute), hualien, "7.1"))
+	d.Work()
+	return bound
+}
+
+// counter counts statements.
+type counter struct{ n atomic.Int64 }
+
+func (c *counter) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
+	c.n.Add(1)
+	return ctx
+}
+
+func (*counter) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+
+// counted is the door on connections that count.
+func (d *door) counted(t *testing.T) (*door, *counter) {
+	t.Helper()
+	c := new(counter)
+	config := d.DB.Pool.Config()
+	config.ConnConfig.Tracer = c
+	pool, err := pgxpool.NewWithConfig(t.Context(), config)
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	db := &model.Database{Pool: pool, Bun: bun.NewDB(stdlib.OpenDBFromPool(pool), pgdialect.New())}
+	keys := model.Keys{Seal: []model.SealKey{{ID: "test", Secret: make([]byte, 32)}}, Fingerprint: make([]byte, 32)}
+	service, err := model.New(model.Config{DB: db, Queue: modeltest.Queue{}, Keys: keys, Development: true})
+	require.NoError(t, err)
+	handler, err := graph.New(graph.Config{Service: service})
+	require.NoError(t, err)
+	return &door{Bundle: d.Bundle, handler: handler}, c
+}
+
+const dashboard = `query($n: Int!) { policies(first: $n) { nodes { id status limit { amount currency }
+	claims { nodes { id status amount { amount } payouts { id status amount { amount } } timeline(last: 5) { nodes { sequence kind at summary } } } } } } }`
+
+const everything = `query($n: Int!) { policies(first: $n) { totalCount edges { cursor node { quote { id policy { id } }
+	payoutMethods(first: 2) { totalCount nodes { id type display { last4 } } }
+	claims(first: 2) { totalCount totalCountExceeded nodes { policy { id } occurrence { source } determination { factor stage }
+		payouts { claim { id } policy { id } payoutMethod { id } } messages(first: 2) { nodes { body } } attachments(first: 2) { nodes { fileName } }
+		payoutMethods(first: 2) { nodes { id } } timeline(first: 2) { totalCount nodes { kind actor { kind } } } } } } } } }`
+
+func TestStatementsFollowFromTheShape(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	d.shaken(t, 6)
+	d, statements := d.counted(t)
+	d.data(t, dashboard, map[string]any{"n": 50})
+	for document, most := range map[string]int64{dashboard: 3, everything: 17} {
+		var counts []int64
+		for _, n := range []int{1, 6} {
+			d.data(t, document, map[string]any{"n": n}) // what is prepared and remembered, is
+			before := statements.n.Load()
+			d.data(t, document, map[string]any{"n": n})
+			counts = append(counts, statements.n.Load()-before)
+		}
+		require.Equal(t, counts[0], counts[1], "one record or six")
+		require.LessOrEqual(t, counts[0], most)
+	}
+}
+
+func TestEveryNounIsRead(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	policy := d.shaken(t, 1)[0]
+	claim := d.OnlyClaim(policy)
+	got := d.data(t, `query($id: ID!) { claim(id: $id) { status origin policy { id } occurrence { sourceEventId } decision { outcome reasonCodes }
+		payouts { status payoutMethod { status type beneficiary { name } } }
+		timeline(last: 2) { pageInfo { hasPreviousPage hasNextPage } nodes { sequence kind } } } }`, map[string]any{"id": claim.ID})["claim"].(map[string]any)
+	require.Equal(t, "APPROVED", got["status"])
+	require.Equal(t, map[string]any{"outcome": "APPROVED", "reasonCodes": []any{"THRESHOLD_MET"}}, got["decision"])
+	require.Equal(t, map[string]any{"id": policy.ID}, got["policy"])
+	require.Equal(t, []any{map[string]any{"status": "RELEASED", "payoutMethod": map[string]any{"status": "VERIFIED", "type": "IBAN", "beneficiary": map[string]any{"name": "Lin Mei-hua"}}}}, got["payouts"])
+	told := d.Timeline(claim.ID)
+	timeline := got["timeline"].(map[string]any)
+	require.Equal(t, map[string]any{"hasPreviousPage": true, "hasNextPage": false}, timeline["pageInfo"])
+	last := timeline["nodes"].([]any)
+	require.Len(t, last, 2)
+	require.InDelta(t, told[len(told)-1].Sequence, last[1].(map[string]any)["sequence"], 0)
+
+	all := d.data(t, `{ quotes { nodes { id } } payouts(filter: {status: RELEASED}) { totalCount nodes { id } } payoutMethods { nodes { id } } products { nodes { key examples } } product(key: "quake-circle") { contextSchema trigger { kind } } claims(order: OLDEST_FIRST) { nodes { id } } }`, nil)
+	require.Len(t, all["quotes"].(map[string]any)["nodes"], 1)
+	require.InDelta(t, 1, all["payouts"].(map[string]any)["totalCount"], 0)
+	require.Len(t, all["products"].(map[string]any)["nodes"], 4)
+	none := d.dataAs(t, "globex", `{ quotes { nodes { id } } claims { totalCount } payouts { totalCount } payoutMethods { totalCount } }`, nil)
+	require.Empty(t, none["quotes"].(map[string]any)["nodes"])
+	require.InDelta(t, 0, none["claims"].(map[string]any)["totalCount"], 0)
+	operator := d.dataAs(t, "operator", `{ a: policies(filter: {partner: "acme"}) { totalCount } g: policies(filter: {partner: "globex"}) { totalCount } }`, nil)
+	require.Equal(t, map[string]any{"a": map[string]any{"totalCount": 1.0}, "g": map[string]any{"totalCount": 0.0}}, operator)
+}
+
+func TestPagesGoOn(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	var ids []any
+	for range 5 {
+		ids = append([]any{d.Quote("quake-circle", nil).ID}, ids...)
+	}
+	var got []any
+	for after := any(nil); ; {
+		page := d.data(t, `query($after: String) { quotes(first: 2, after: $after) { totalCount nodes { id } edges { cursor } pageInfo { hasNextPage endCursor } } }`, map[string]any{"after": after})["quotes"].(map[string]any)
+		require.InDelta(t, 5, page["totalCount"], 0)
+		for _, node := range page["nodes"].([]any) {
+			got = append(got, node.(map[string]any)["id"])
+		}
+		info := page["pageInfo"].(map[string]any)
+		if after = info["endCursor"]; info["hasNextPage"] == false {
+			break
+		}
+	}
+	require.Equal(t, ids, got)
+	for _, wrong := range []string{`first: 0`, `first: 101`, `first: -1`, `after: "x"`} {
+		refused := d.ask(t, ask{document: "{ quotes(" + wrong + ") { nodes { id } } }"})
+		require.Contains(t, []string{"parameter_invalid", "cursor_invalid"}, refused.Errors[0].Extensions.Code, wrong)
+	}
+}
+
+func TestMutationsAreDoneOnce(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	policy := d.Cover("rain-excess", nil)
+	open := `mutation($in: OpenClaimInput!) { openClaim(input: $in) { clientMutationId claim { id status origin } } }`
+	in := map[string]any{"policyId": policy.ID, "description": "The lobby is flooded.", "requestedAmount": map[string]any{"amount": 5000, "currency": policy.Limit.Currency}}
+	first := d.ask(t, ask{document: open, variables: map[string]any{"in": in}, headers: []string{"Idempotency-Key: k1"}})
+	require.Empty(t, first.Errors, first.body)
+	again := d.ask(t, ask{document: fmt.Sprintf(`mutation { openClaim(input: {clientMutationId: "k1", requestedAmount: {currency: %q, amount: 5000}, description: "The lobby is flooded.", policyId: %q}) { clientMutationId claim { id status origin } } }`, policy.Limit.Currency, policy.ID)})
+	require.Empty(t, again.Errors, again.body)
+	require.JSONEq(t, string(first.Data), strings.Replace(string(again.Data), `"clientMutationId":"k1"`, `"clientMutationId":null`, 1))
+	in["description"] = "Another story."
+	other := d.ask(t, ask{document: open, variables: map[string]any{"in": in}, headers: []string{"Idempotency-Key: k1"}})
+	require.Equal(t, "idempotency_key_reused", other.Errors[0].Extensions.Code)
+	claim := d.OnlyClaim(policy).ID
+	said := d.data(t, `mutation($id: ID!) { addMessage(input: {claimId: $id, body: "When?"}) { message { body author { kind name } claimId } }
+		addAttachment(input: {claimId: $id, fileName: "a.txt", contentType: "text/plain", contentBase64: "cGxhaW4gd29yZHM="}) { attachment { id size sha256 downloadUrl status } }
+		recordPayoutMethod(input: {claimId: $id, type: IBAN, currency: "USD", beneficiary: {name: "Lin", country: "TW"}, iban: {iban: "DE89370400440532013000"}}) { payoutMethod { status display { last4 } } } }`, map[string]any{"id": claim})
+	require.Equal(t, map[string]any{"status": "PENDING", "display": map[string]any{"last4": "3000"}}, said["recordPayoutMethod"].(map[string]any)["payoutMethod"])
+}
