@@ -110,7 +110,7 @@ var (
 	claims = &shelf[claimView, wire.Claim]{
 		kind: nounClaim, plural: "claims", scope: always(ScopeClaimsRead), statuses: states(ClaimArrows),
 		product: "exists (select from policies p where p.id = !.policy_id and p.partner = !.partner and p.product = ?)", // its policy's
-		public:  func(r *claimView) wire.Claim { return *r.claimRow.public(r.parts(r.OccurrenceID)) },
+		public:  func(r *claimView) wire.Claim { return *r.public(r.parts(r.OccurrenceID)) },
 	}
 	claimsOfPolicies = &branch[claimView, wire.Claim]{
 		shelf: claims, name: "claims", trunk: nounPolicy, from: "policies", on: "!.policy_id = w.id and !.partner = w.partner",

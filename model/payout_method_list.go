@@ -18,7 +18,7 @@ type payoutMethodView struct {
 var (
 	payoutMethods = &shelf[payoutMethodView, wire.PayoutMethod]{
 		kind: nounPayoutMethod, plural: "payout_methods", scope: always(ScopeClaimsRead), statuses: states(PayoutMethodArrows),
-		public: func(r *payoutMethodView) wire.PayoutMethod { return *r.payoutMethodRow.public() },
+		public: func(r *payoutMethodView) wire.PayoutMethod { return *r.public() },
 	}
 	methodsOfClaims = &branch[payoutMethodView, wire.PayoutMethod]{
 		shelf: payoutMethods, name: "payout_methods", trunk: nounClaim, from: "claims", also: ", w.id as serves",

@@ -24,7 +24,6 @@ type Edge[N any] struct {
 	cursor func(int) (string, error)
 }
 
-// The connections of the schema.
 type (
 	QuoteConnection        = Connection[*Quote]         // of quotes
 	QuoteEdge              = Edge[*Quote]               // to a quote
