@@ -22,6 +22,7 @@ var (
 	nounEvent         = noun{"event", "evt"}
 	nounEndpoint      = noun{"webhook_endpoint", "whe"}
 	nounDelivery      = noun{"delivery", "dlv"}
+	nounMoratorium    = noun{"moratorium", "mor"}
 )
 
 // subjects are the nouns that events are about.

@@ -54,7 +54,8 @@ type BindRequest struct {
 }
 
 // BindPolicy makes the quoted cover binding. Errors: not_found,
-// quote_already_bound with the policy's id, quote_expired, reference_taken.
+// quote_already_bound with the policy's id, quote_expired, reference_taken,
+// capacity_exceeded, moratorium_active.
 func (s *Service) BindPolicy(ctx context.Context, actor Actor, in BindRequest) (*wire.Policy, error) {
 	if err := s.authorize(ctx, actor, ScopePoliciesWrite); err != nil {
 		return nil, err
@@ -124,6 +125,8 @@ func (u *unit) insertPolicy(quote *quoteRow, in BindRequest) *policyRow {
 	row.period(u.now)
 	row.settle(quote.Cover.Place)
 	u.insert(row)
+	u.withinCapacity(row)
+	u.outsideMoratoria(row)
 	return row
 }
 

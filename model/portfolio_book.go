@@ -32,12 +32,11 @@ const MaxBookLines = 1000
 
 // bookRow is one line as Postgres sums it.
 type bookRow struct {
-	Product, Partner, Station *string
-	South, West               *int
-	Currency                  string
-	InForce, Bound            int64
-	AtRisk, PremiumInForce    decimal.Decimal
-	Written, Incurred, Paid   decimal.Decimal
+	Product, Partner, Cell, Station *string
+	Currency                        string
+	InForce, Bound                  int64
+	AtRisk, PremiumInForce          decimal.Decimal
+	Written, Incurred, Paid         decimal.Decimal
 }
 
 // Book sums the policies in force or bound in the time asked for, at most first
@@ -75,8 +74,6 @@ const (
 	bound   = "p.created_at >= ?0 and p.created_at < ?1"
 	// A centre on a whole degree must not fall below it by the box's last binary
 	// digit; a longitude may lie beyond ±180.
-	south = "floor((@@ p.footprint)[1] + 1e-9)::int"
-	west  = "((floor((@@ p.footprint)[0] + 1e-9)::int + 540) % 360) - 180"
 )
 
 func (p *Portfolio) book(by []Dimension) (*bun.SelectQuery, error) {
@@ -104,8 +101,8 @@ func (p *Portfolio) book(by []Dimension) (*bun.SelectQuery, error) {
 		q = q.ColumnExpr("p.partner").GroupExpr("p.partner").OrderExpr("p.partner")
 	}
 	if slices.Contains(by, ByCell) {
-		q = q.ColumnExpr(south + " as south").ColumnExpr(west + " as west").ColumnExpr("p.station").
-			GroupExpr("south, west, p.station").OrderExpr("south, west, p.station")
+		q = q.ColumnExpr("place_cell(p.footprint, p.station) as cell").ColumnExpr("p.station").
+			GroupExpr("cell, p.station").OrderExpr("cell, p.station")
 	}
 	return q, nil
 }
@@ -121,21 +118,28 @@ func (r *bookRow) public() (wire.BookLine, error) {
 	return line, in.err
 }
 
-// cell names a cell by its south-west corner, as the tiles of SRTM are named.
+// cell reads a cell's corner off its name.
 func (r *bookRow) cell() *wire.PlaceCell {
-	switch {
-	case r.Station != nil:
-		return &wire.PlaceCell{Name: *r.Station, Station: r.Station}
-	case r.South == nil:
+	if r.Cell == nil || r.Station != nil {
+		return cellOf(r.Station)
+	}
+	var ns, ew byte
+	var lat, lon int
+	if _, err := fmt.Sscanf(*r.Cell, "%c%2d%c%3d", &ns, &lat, &ew, &lon); err != nil {
 		return nil
 	}
-	hemisphere := func(degrees int, negative, positive string) (string, int) {
-		if degrees < 0 {
-			return negative, -degrees
-		}
-		return positive, degrees
+	if ns == 'S' {
+		lat = -lat
 	}
-	ns, lat := hemisphere(*r.South, "S", "N")
-	ew, lon := hemisphere(*r.West, "W", "E")
-	return &wire.PlaceCell{Name: fmt.Sprintf("%s%02d%s%03d", ns, lat, ew, lon), Latitude: r.South, Longitude: r.West}
+	if ew == 'W' {
+		lon = -lon
+	}
+	return &wire.PlaceCell{Name: *r.Cell, Latitude: &lat, Longitude: &lon}
+}
+
+func cellOf(station *string) *wire.PlaceCell {
+	if station == nil {
+		return nil
+	}
+	return &wire.PlaceCell{Name: *station, Station: station}
 }

@@ -1,0 +1,203 @@
+package model
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/uptrace/bun"
+
+	"parapet/model/hazard"
+	"parapet/model/trigger"
+	"parapet/model/wire"
+)
+
+// moratoriumRow is a time and a place where no cover is sold. Without a kind it is
+// for every peril, without a place for the whole world.
+type moratoriumRow struct {
+	bun.BaseModel `bun:"table:moratoria,alias:mo"`
+
+	ID           uuid.UUID `bun:",pk,type:uuid"`
+	Version      int64
+	CreatedAt    time.Time
+	UpdatedAt    time.Time
+	Kind         *hazard.Kind
+	Latitude     *float64
+	Longitude    *float64
+	RadiusKM     *float64 `bun:"radius_km"`
+	Station      *string
+	StartsAt     time.Time
+	EndsAt       time.Time
+	LiftedAt     *time.Time
+	OccurrenceID *uuid.UUID `bun:"type:uuid"` // of the event that caused it; nil when an operator did
+	Reason       string
+	Author       string
+}
+
+// MoratoriumRequest stops sales.
+type MoratoriumRequest struct {
+	Kind     *hazard.Kind   // every peril without
+	Place    *trigger.Place // everywhere without
+	StartsAt *time.Time     // now without
+	EndsAt   time.Time
+	Reason   string // public: partners who are refused read it
+}
+
+// maxMoratorium bounds a moratorium: who wants to stop for ever takes the product
+// off sale.
+const maxMoratorium = 366 * 24 * time.Hour
+
+func (in *MoratoriumRequest) check(c *fieldCheck) {
+	c.that(in.Kind == nil || *in.Kind == hazard.Earthquake || *in.Kind == hazard.StormFix || *in.Kind == hazard.StationDay, "/kind", "enum", "Use earthquake, storm_fix or station_day; leave it out for every peril.")
+	c.note(&in.Reason, "/reason")
+	if in.Place != nil {
+		valid := in.Place.Kind == trigger.AtStation && in.Place.Station != "" ||
+			in.Place.Kind == trigger.Circle && math.Abs(in.Place.Latitude) <= 90 && math.Abs(in.Place.Longitude) <= 180 && in.Place.RadiusKM > 0 && in.Place.RadiusKM <= 20_100
+		c.that(valid, "/place", "value", "Use a circle with latitude, longitude and radius_km, or a station; leave it out for everywhere.")
+	}
+}
+
+// DeclareMoratorium stops the sale of cover by place, peril and time: binds are
+// refused with moratorium_active while it holds. Operators only. Errors:
+// validation_failed.
+func (s *Service) DeclareMoratorium(ctx context.Context, actor Actor, in MoratoriumRequest) (*wire.Moratorium, error) {
+	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
+		return nil, err
+	}
+	c := checking(ctx)
+	in.check(c)
+	if err := c.refusal(); err != nil {
+		return nil, err
+	}
+	var moratorium *wire.Moratorium
+	err := s.change(ctx, actor, func(ctx context.Context, u *unit) error {
+		row := u.newMoratorium(in)
+		if !row.StartsAt.Before(row.EndsAt) || !u.now.Before(row.EndsAt) || row.EndsAt.Sub(row.StartsAt) > maxMoratorium {
+			return Invalid(wrong("/ends_at", "value", "Use a time after its start and after now, at most 366 days later."))
+		}
+		if _, err := u.NewInsert().Model(row).Exec(ctx); err != nil {
+			return fmt.Errorf("insert moratorium: %w", err)
+		}
+		moratorium = row.public()
+		return u.answered(statusCreated, moratorium.ID, moratorium)
+	})
+	return moratorium, err
+}
+
+func (u *unit) newMoratorium(in MoratoriumRequest) *moratoriumRow {
+	row := &moratoriumRow{
+		ID: newID(), Version: 1, CreatedAt: u.now, UpdatedAt: u.now, Kind: in.Kind,
+		StartsAt: u.now, EndsAt: in.EndsAt, Reason: in.Reason, Author: u.actor.Name,
+	}
+	if in.StartsAt != nil {
+		row.StartsAt = *in.StartsAt
+	}
+	if p := in.Place; p != nil && p.Kind == trigger.Circle {
+		row.Latitude, row.Longitude, row.RadiusKM = &p.Latitude, &p.Longitude, &p.RadiusKM
+	} else if p != nil {
+		row.Station = &p.Station
+	}
+	return row
+}
+
+// LiftMoratorium ends a moratorium before its time; one that is over stays as it
+// is. Operators only. Errors: not_found.
+func (s *Service) LiftMoratorium(ctx context.Context, actor Actor, id string) (*wire.Moratorium, error) {
+	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
+		return nil, err
+	}
+	key, err := nounMoratorium.parse(id)
+	if err != nil {
+		return nil, err
+	}
+	var moratorium *wire.Moratorium
+	err = s.change(ctx, actor, func(ctx context.Context, u *unit) error {
+		row := new(moratoriumRow)
+		if err := u.NewSelect().Model(row).Where("id = ?", key).For("NO KEY UPDATE").Scan(ctx); err != nil {
+			if absent(err) {
+				return nounMoratorium.notFound()
+			}
+			return fmt.Errorf("lock moratorium: %w", err)
+		}
+		if row.LiftedAt == nil && u.now.Before(row.EndsAt) {
+			row.LiftedAt, row.UpdatedAt = &u.now, u.now
+			row.Version++
+			if _, err := u.NewUpdate().Model(row).Column("lifted_at", "updated_at", "version").WherePK().Exec(ctx); err != nil {
+				return fmt.Errorf("lift moratorium: %w", err)
+			}
+		}
+		moratorium = row.public()
+		return u.answered(statusOK, moratorium.ID, moratorium)
+	})
+	return moratorium, err
+}
+
+// ListMoratoria are moratoria that hold or will, and with past those that held, the
+// one that ends last first; at most MaxPageSize. Operators only.
+func (s *Service) ListMoratoria(ctx context.Context, actor Actor, past bool) ([]wire.Moratorium, error) {
+	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
+		return nil, err
+	}
+	var rows []moratoriumRow
+	q := s.db.NewSelect().Model(&rows).OrderExpr("ends_at desc, id").Limit(MaxPageSize)
+	if !past {
+		q = q.Where("lifted_at is null").Where("ends_at > " + businessNow)
+	}
+	if err := q.Scan(ctx); err != nil {
+		return nil, explain(fmt.Errorf("list moratoria: %w", err))
+	}
+	list := make([]wire.Moratorium, len(rows))
+	for i := range rows {
+		list[i] = *rows[i].public()
+	}
+	return list, nil
+}
+
+// outsideMoratoria refuses the policy that is being inserted while a moratorium
+// holds for its peril and place. It is sent with the insert.
+func (u *unit) outsideMoratoria(row *policyRow) {
+	u.later.Queue(`select latitude, longitude, radius_km, station, ends_at, reason from moratoria
+		where lifted_at is null and ends_at > $1 and starts_at <= $1 and (kind is null or kind = $2)`, u.now, row.Kind).
+		Query(func(rows pgx.Rows) error {
+			for rows.Next() {
+				var m moratoriumRow
+				if err := rows.Scan(&m.Latitude, &m.Longitude, &m.RadiusKM, &m.Station, &m.EndsAt, &m.Reason); err != nil {
+					return err
+				}
+				if m.touches(row.Cover.Place) {
+					return Fail(CodeMoratoriumActive, "No cover is sold at this place until %s: %s", m.EndsAt.UTC().Format(time.RFC3339), m.Reason)
+				}
+			}
+			return rows.Err()
+		})
+}
+
+// touches tells whether circles overlap, or stations are the same.
+func (r *moratoriumRow) touches(place trigger.Place) bool {
+	switch {
+	case r.Station != nil:
+		return place.Station == *r.Station
+	case r.Latitude == nil:
+		return true
+	case place.Kind != trigger.Circle:
+		return false
+	default:
+		centre := hazard.Point{Latitude: *r.Latitude, Longitude: *r.Longitude}
+		return hazard.Distance(centre, hazard.Point{Latitude: place.Latitude, Longitude: place.Longitude}) <= *r.RadiusKM+place.RadiusKM
+	}
+}
+
+func (r *moratoriumRow) public() *wire.Moratorium {
+	m := &wire.Moratorium{
+		ID: nounMoratorium.id(r.ID), CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, Version: r.Version,
+		StartsAt: r.StartsAt, EndsAt: r.EndsAt, LiftedAt: r.LiftedAt, OccurrenceID: nounOccurrence.optional(r.OccurrenceID),
+		Reason: r.Reason, Author: r.Author, Station: r.Station, Latitude: r.Latitude, Longitude: r.Longitude, RadiusKM: r.RadiusKM,
+	}
+	if r.Kind != nil {
+		m.Kind = new(string(*r.Kind))
+	}
+	return m
+}

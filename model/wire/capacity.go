@@ -1,0 +1,32 @@
+package wire
+
+import "time"
+
+// Capacity is what may be at risk of one product in one place cell.
+type Capacity struct {
+	Product   string    `json:"product"`
+	Cell      *string   `json:"cell"` // null: every cell without a capacity of its own
+	Limit     Money     `json:"limit"`
+	AtRisk    *Money    `json:"at_risk"` // limits left of active policies; null where no one cell is named
+	UpdatedAt time.Time `json:"updated_at"`
+	Author    string    `json:"author"`
+}
+
+// Moratorium is a time and a place where no cover is sold.
+type Moratorium struct {
+	ID           string     `json:"id"`
+	CreatedAt    time.Time  `json:"created_at"`
+	UpdatedAt    time.Time  `json:"updated_at"`
+	Version      int64      `json:"version"`
+	Kind         *string    `json:"kind"` // peril; null for every one
+	Latitude     *float64   `json:"latitude"`
+	Longitude    *float64   `json:"longitude"`
+	RadiusKM     *float64   `json:"radius_km"` // of the circle; null with station or everywhere
+	Station      *string    `json:"station"`
+	StartsAt     time.Time  `json:"starts_at"`
+	EndsAt       time.Time  `json:"ends_at"`
+	LiftedAt     *time.Time `json:"lifted_at"`
+	OccurrenceID *string    `json:"occurrence_id"` // of the event that caused it; null when an operator did
+	Reason       string     `json:"reason"`
+	Author       string     `json:"author"`
+}
