@@ -15,7 +15,7 @@ import (
 // changes it in between; and after the look-up of the idempotency key, so that a
 // request that was done is answered again although it changed the record itself.
 type Condition struct {
-	ID    string                 // of a quote, a policy, a claim or a payout
+	ID    string                 // of a quote, a policy, a claim, a payout or a webhook endpoint
 	Holds func(record any) error // is given the v1 record; why nothing may be written
 }
 
@@ -54,6 +54,13 @@ func (u *unit) held(ctx context.Context, id string) (any, error) {
 	}
 	if policy, err := nounPolicy.parse(id); err == nil {
 		return u.heldPolicy(ctx, policy)
+	}
+	if endpoint, err := nounEndpoint.parse(id); err == nil {
+		row := new(endpointRow)
+		if err := u.locked(ctx, row, endpoint, nounEndpoint); err != nil {
+			return nil, err
+		}
+		return row.public(), nil
 	}
 	if payout, err := nounPayout.parse(id); err == nil {
 		_, row, err := u.lockPayout(ctx, "", payout)

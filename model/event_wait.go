@@ -18,11 +18,21 @@ type bell struct {
 	mu       sync.Mutex
 	waiting  int
 	watching bool
+	over     bool          // nobody waits any more
 	rung     chan struct{} // closed at the next ring
 }
 
+// EndWaits answers everybody who waits for events, now and from now on: a server
+// that stops must not wait for them.
+func (s *Service) EndWaits() {
+	s.numbered.mu.Lock()
+	s.numbered.over = true
+	s.numbered.mu.Unlock()
+	s.numbered.ring()
+}
+
 // until tries at once and then after each ring, until it succeeds, the time is over
-// or ctx ends; the end of the time is no error.
+// or nobody is there any more to be told; neither end is an error.
 func (b *bell) until(ctx context.Context, s *Service, wait time.Duration, try func() (bool, error)) error {
 	if wait <= 0 {
 		_, err := try()
@@ -33,7 +43,7 @@ func (b *bell) until(ctx context.Context, s *Service, wait time.Duration, try fu
 	for {
 		rung, leave := b.listen(s) //nolint:contextcheck // it watches for everybody, not for this caller
 		done, err := try()
-		if done || err != nil {
+		if done || err != nil || b.ended() {
 			leave()
 			return err
 		}
@@ -45,7 +55,7 @@ func (b *bell) until(ctx context.Context, s *Service, wait time.Duration, try fu
 			return nil
 		case <-ctx.Done():
 			leave()
-			return ctx.Err()
+			return nil
 		}
 	}
 }
@@ -97,6 +107,12 @@ func (b *bell) wanted() bool {
 	defer b.mu.Unlock()
 	b.watching = b.waiting > 0
 	return b.watching
+}
+
+func (b *bell) ended() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.over
 }
 
 func (b *bell) ring() {

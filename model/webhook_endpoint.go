@@ -28,7 +28,9 @@ type WebhookEndpointRequest struct {
 	Ordered          *bool
 	Status           *string
 	PartnerReference *string
+	Unnamed          bool // a change takes the reference away
 	Metadata         map[string]string
+	MergeMetadata    map[string]*string // a change sets these keys, and takes away those that are nil
 }
 
 func (in *WebhookEndpointRequest) check(c *fieldCheck, s *Service) {
@@ -149,6 +151,16 @@ func (s *Service) ChangeWebhookEndpoint(ctx context.Context, actor Actor, id str
 	}
 	return s.onEndpoint(ctx, actor, id, func(ctx context.Context, u *unit, row *endpointRow) (*wire.WebhookEndpoint, error) {
 		columns := row.take(in)
+		whole := checking(ctx)
+		whole.references(row.PartnerReference, row.Metadata)
+		if err := whole.refusal(); err != nil {
+			return nil, err
+		}
+		if in.URL != nil {
+			if err := u.tryAnew(ctx, row); err != nil {
+				return nil, err
+			}
+		}
 		status := row.Status
 		if in.Status != nil {
 			status = EndpointStatus(*in.Status)
@@ -165,24 +177,14 @@ func (s *Service) ChangeWebhookEndpoint(ctx context.Context, actor Actor, id str
 	})
 }
 
-// take changes a row in memory and names the columns.
-func (r *endpointRow) take(in WebhookEndpointRequest) (columns []string) {
-	if in.URL != nil {
-		r.URL, columns = *in.URL, append(columns, "url")
+// tryAnew forgets how another address answered: nothing waits for a probe of it.
+func (u *unit) tryAnew(ctx context.Context, row *endpointRow) error {
+	_, err := u.NewRaw(`update webhook_progress set due_at = ?0, failures = 0, failing_since = null, probe_at = null, allowance = ?1
+		where endpoint_id = ?2 and partner = ?3 and active`, u.now, drainBatch, row.ID, row.Partner).Exec(ctx)
+	if err != nil {
+		return fmt.Errorf("try another address: %w", err)
 	}
-	if in.EventTypes != nil {
-		r.EventTypes, columns = in.EventTypes, append(columns, "event_types")
-	}
-	if in.Ordered != nil {
-		r.Ordered, columns = *in.Ordered, append(columns, "ordered")
-	}
-	if in.PartnerReference != nil {
-		r.PartnerReference, columns = in.PartnerReference, append(columns, "partner_reference")
-	}
-	if in.Metadata != nil {
-		r.Metadata, columns = in.Metadata, append(columns, "metadata")
-	}
-	return columns
+	return nil
 }
 
 // turn enables or disables; the note says why, when Parapet does it.

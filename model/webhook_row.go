@@ -2,6 +2,7 @@ package model
 
 import (
 	"context"
+	"maps"
 	"time"
 
 	"github.com/google/uuid"
@@ -66,6 +67,41 @@ func (r *endpointRow) public() *wire.WebhookEndpoint {
 		Header: r.header.public(nounEndpoint), References: r.own(),
 		URL: r.URL, EventTypes: r.EventTypes, Status: string(r.Status), Ordered: r.Ordered, Note: r.Note,
 	}
+}
+
+// take changes a row in memory and names the columns.
+func (r *endpointRow) take(in WebhookEndpointRequest) (columns []string) {
+	if in.URL != nil {
+		r.URL, columns = *in.URL, append(columns, "url")
+	}
+	if in.EventTypes != nil {
+		r.EventTypes, columns = in.EventTypes, append(columns, "event_types")
+	}
+	if in.Ordered != nil {
+		r.Ordered, columns = *in.Ordered, append(columns, "ordered")
+	}
+	if in.PartnerReference != nil || in.Unnamed {
+		r.PartnerReference, columns = in.PartnerReference, append(columns, "partner_reference")
+	}
+	if in.Metadata != nil || in.MergeMetadata != nil {
+		r.Metadata, columns = merged(r.Metadata, in), append(columns, "metadata")
+	}
+	return columns
+}
+
+// merged is what becomes of an endpoint's metadata.
+func merged(was map[string]string, in WebhookEndpointRequest) map[string]string {
+	if in.Metadata != nil {
+		return in.Metadata
+	}
+	becomes := map[string]string{}
+	maps.Copy(becomes, was)
+	for key, value := range in.MergeMetadata {
+		if delete(becomes, key); value != nil {
+			becomes[key] = *value
+		}
+	}
+	return becomes
 }
 
 // secrets are what signs now: the new one first.

@@ -10,8 +10,9 @@ import (
 )
 
 const (
-	jsonType    = "application/json"
-	problemType = "application/problem+json"
+	jsonType       = "application/json"
+	mergePatchType = "application/merge-patch+json" // RFC 7396
+	problemType    = "application/problem+json"
 )
 
 // answer writes a record as v1 JSON.

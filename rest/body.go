@@ -18,7 +18,7 @@ import (
 // Errors: media_type_unsupported, body_too_large, malformed_json,
 // duplicate_field, unknown_field, idempotency_key_invalid.
 func decode[In any](c *call) (in In, faults []model.FieldError, err error) {
-	if err := writtenAsJSON(c.request.Header); err != nil {
+	if err := c.written(); err != nil {
 		return in, nil, err
 	}
 	body, err := c.body()
@@ -29,6 +29,29 @@ func decode[In any](c *call) (in In, faults []model.FieldError, err error) {
 		return in, nil, err
 	}
 	return in, faults, c.idempotency(body)
+}
+
+// bare reads the body of a request that needs none: nothing, or an object without
+// members.
+func (c *call) bare() error {
+	body, err := c.body()
+	if err != nil {
+		return err
+	}
+	var faults []model.FieldError
+	if len(bytes.TrimSpace(body)) == 0 {
+		body = []byte("{}")
+	} else if err = c.written(); err == nil {
+		faults, err = parse(body, &struct{}{})
+	}
+	switch {
+	case err != nil:
+		return err
+	case len(faults) > 0:
+		return model.Invalid(faults...)
+	default:
+		return c.idempotency(body)
+	}
 }
 
 // body reads the whole body.

@@ -78,10 +78,10 @@ func (c *call) Unwrap() http.ResponseWriter { return c.ResponseWriter }
 // path is the value of a path parameter.
 func (c *call) path(name string) string { return c.request.PathValue(name) }
 
-// ServeHTTP answers one request within answerTimeout, whatever happens, and
-// writes its line of log.
+// ServeHTTP answers one request within answerTimeout and what it asks to wait for,
+// whatever happens, and writes its line of log.
 func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	ctx, cancel := context.WithTimeout(r.Context(), answerTimeout)
+	ctx, cancel := context.WithTimeout(r.Context(), answerTimeout+granted(r))
 	defer cancel()
 	defer d.watch(ctx, cancel)()
 	c := newCall(w, r)

@@ -11,8 +11,8 @@ import (
 )
 
 // canon gives what is different in every run the same value in all of them: ids
-// are counted, instants of now become instants of one day, cursors and receipts
-// are counted too. A value keeps its length and its relations: equal stays equal, and what lies whole
+// are counted, instants of now become instants of one day, cursors, receipts,
+// secrets and hashes of events are counted too. A value keeps its length and its relations: equal stays equal, and what lies whole
 // hours later still does.
 type canon struct {
 	seen   map[string]string
@@ -28,7 +28,7 @@ func newCanon() *canon { return &canon{seen: map[string]string{}} }
 
 var (
 	variable = regexp.MustCompile(`\b[a-z]{3}_[0-9a-z]{26}\b|\b20[2-9]\d-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`)
-	opaque   = regexp.MustCompile(`"(?:next_cursor":"|receipt_hash":"sha256:)([^"]+)"`)
+	opaque   = regexp.MustCompile(`"(?:next_cursor":"|hash":"|secret":"whsec_|receipt_hash":"sha256:)([^"]+)"`)
 	dawn     = time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
 )
 

@@ -26,11 +26,15 @@ func (r *route) codes() []model.Code {
 	if r.listed {
 		all = append(all, model.CodeCursorInvalid)
 	}
-	if r.in != nil {
-		all = append(all,
-			model.CodeMalformedJSON, model.CodeUnknownField, model.CodeDuplicateField, model.CodeIdempotencyKeyInvalid,
-			model.CodeBodyTooLarge, model.CodeMediaTypeUnsupported, model.CodeVersionMismatch, model.CodeValidationFailed,
-			model.CodeIdempotencyInFlight, model.CodeIdempotencyKeyReused)
+	if r.in != nil || r.bare {
+		all = append(all, model.CodeMalformedJSON, model.CodeUnknownField, model.CodeDuplicateField,
+			model.CodeBodyTooLarge, model.CodeMediaTypeUnsupported, model.CodeValidationFailed)
+	}
+	if r.method == http.MethodPost {
+		all = append(all, model.CodeIdempotencyKeyInvalid, model.CodeIdempotencyInFlight, model.CodeIdempotencyKeyReused)
+	}
+	if r.method != http.MethodGet {
+		all = append(all, model.CodeVersionMismatch)
 	}
 	return all
 }

@@ -21,7 +21,7 @@ type endpoint struct {
 
 // An id in an address or a body; another of its kind was never given out.
 var (
-	anID    = regexp.MustCompile(`\b(quo|pol|clm|att|pay)_[0-9a-z]{26}\b`)
+	anID    = regexp.MustCompile(`\b(quo|pol|clm|att|pay|evt|whe|dlv)_[0-9a-z]{26}\b`)
 	unknown = "${1}_01h455vb4pex5vsknk084sn02q"
 )
 
@@ -36,7 +36,7 @@ func contractEndpoints(t *testing.T) {
 		t.Run(e.method+" "+name+" "+string(e.scope), func(t *testing.T) {
 			call := request{e.method, "/v1" + e.path, e.body, nil}
 			scopes := []string{string(e.scope)}
-			p := refused(t, h.as(t, "acme", []string{"events:read"}, call))
+			p := refused(t, h.as(t, "acme", []string{otherScope(e.path)}, call))
 			require.Equal(t, string(model.CodeInsufficientScope), p.Code)
 			require.Contains(t, p.Detail, strings.Replace(string(e.scope), "payouts:read", "claims:read", 1), "the first of two")
 			h.stranger(t, e, call, scopes)
@@ -69,6 +69,7 @@ func (h *house) endpoints(t *testing.T) []endpoint {
 	fresh := h.Quote("quake-circle", nil)
 	of, payout := "/claims/"+claim.ID, "/payouts/"+claim.Payouts[0].ID
 	file := record[wire.Attachment](t, h.post(t, 201, "/v1"+of+"/attachments", body("/attachments")))
+	sent := h.hook(t)
 	return []endpoint{
 		{"POST", "/quotes", hualien, model.ScopeQuotesWrite, 201, 403},
 		{"GET", "/quotes/" + quote.ID, "", model.ScopeQuotesRead, 200, 404},
@@ -94,6 +95,16 @@ func (h *house) endpoints(t *testing.T) []endpoint {
 		{"GET", payout, "", model.ScopeClaimsRead, 200, 404},
 		{"GET", payout, "", model.ScopePayoutsRead, 200, 404},
 		{"GET", of + "/attachments/" + file.ID + "/content", "", model.ScopeClaimsRead, 200, 404},
+		{"GET", "/events", "", model.ScopeEventsRead, 200, 200},
+		{"GET", "/events/" + sent.EventID, "", model.ScopeEventsRead, 200, 404},
+		{"POST", "/webhook_endpoints", `{"url":"https://hooks.example.com"}`, model.ScopeWebhooksWrite, 201, 201},
+		{"GET", "/webhook_endpoints", "", model.ScopeWebhooksRead, 200, 200},
+		{"GET", "/webhook_endpoints/" + sent.EndpointID, "", model.ScopeWebhooksRead, 200, 404},
+		{"PATCH", "/webhook_endpoints/" + sent.EndpointID, `{"ordered":true}`, model.ScopeWebhooksWrite, 200, 404},
+		{"POST", "/webhook_endpoints/" + sent.EndpointID + "/rotate_secret", "", model.ScopeWebhooksWrite, 200, 404},
+		{"POST", "/webhook_endpoints/" + sent.EndpointID + "/test", "", model.ScopeWebhooksWrite, 202, 404},
+		{"GET", "/webhook_endpoints/" + sent.EndpointID + "/deliveries", "", model.ScopeWebhooksRead, 200, 404},
+		{"POST", "/deliveries/" + sent.ID + "/retry", "", model.ScopeWebhooksWrite, 202, 404},
 		{"POST", "/sandbox/observations", h.quake(t, "drill"), model.ScopeClaimsWrite, 201, 201},
 	}
 }

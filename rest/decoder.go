@@ -33,6 +33,10 @@ var (
 
 // value reads the next value into v, whose type says what it must be.
 func (d *decoder) value(v reflect.Value) error {
+	if d.PeekKind() == 'n' && clearable(v.Type()) {
+		v.Set(reflect.New(v.Type().Elem()))
+		return d.SkipValue()
+	}
 	if d.PeekKind() == 'n' {
 		return d.mistaken(v.Type(), "null", "It must not be null: ")
 	}
@@ -40,7 +44,7 @@ func (d *decoder) value(v reflect.Value) error {
 		v.Set(reflect.New(v.Type().Elem()))
 		return d.value(v.Elem())
 	}
-	if d.PeekKind() != kindOf(v.Type()) {
+	if kind := d.PeekKind(); kind != kindOf(v.Type()) && (kind != 'f' || v.Kind() != reflect.Bool) {
 		return d.mistaken(v.Type(), "type", "")
 	}
 	switch {
@@ -70,6 +74,8 @@ func kindOf(t reflect.Type) jsontext.Kind {
 		return '{'
 	case t.Kind() == reflect.Slice:
 		return '['
+	case t.Kind() == reflect.Bool:
+		return 't'
 	default:
 		return '0'
 	}
@@ -92,6 +98,8 @@ func wanted(t reflect.Type) string {
 		return "an object"
 	case '[':
 		return "an array"
+	case 't':
+		return "true or false"
 	default:
 		if t.Kind() == reflect.Int64 {
 			return "a whole number of at most 64 bits"
@@ -169,6 +177,8 @@ func (d *decoder) scalar(v reflect.Value) error {
 	}
 	text := token.String()
 	switch v.Kind() {
+	case reflect.Bool:
+		v.SetBool(text == "true")
 	case reflect.String:
 		v.SetString(text)
 	case reflect.Int64:
@@ -243,7 +253,12 @@ func (d *decoder) dictionary(v reflect.Value) error {
 		}
 		key := reflect.ValueOf(name.String()).Convert(v.Type().Key())
 		element := reflect.New(v.Type().Elem()).Elem()
-		if err := d.value(element); err != nil {
+		if element.Kind() == reflect.Pointer && d.PeekKind() == 'n' { // takes the key away
+			err = d.SkipValue()
+		} else {
+			err = d.value(element)
+		}
+		if err != nil {
 			return err
 		}
 		v.SetMapIndex(key, element)

@@ -45,6 +45,9 @@ func setEnum(property *huma.Schema, words []any) {
 	if len(words) == 0 {
 		return
 	}
+	if property.Items != nil {
+		property = property.Items
+	}
 	property.Enum = words
 	if property.Nullable {
 		property.Enum = append(slices.Clone(words), nil)

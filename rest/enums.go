@@ -17,9 +17,14 @@ var statuses = map[reflect.Type][]any{
 	reflect.TypeFor[wire.List[wire.Quote]]():  states(model.QuoteArrows),
 	reflect.TypeFor[wire.List[wire.Policy]](): states(model.PolicyArrows),
 	reflect.TypeFor[wire.List[wire.Claim]]():  states(model.ClaimArrows),
+
+	reflect.TypeFor[wire.List[wire.WebhookEndpoint]](): states(model.EndpointArrows),
+	reflect.TypeFor[wire.List[wire.Delivery]]():        deliveryStates,
 }
 
 var (
+	deliveryStates    = words(model.DeliveryPending, model.DeliveryDelivered, model.DeliveryParked)
+	subscriptions     = append([]any{model.AllEvents}, eventTypes("")...)
 	observationKinds  = words(hazard.Earthquake, hazard.StormFix, hazard.StationDay)
 	observationStages = words(trigger.Preliminary, trigger.Final)
 	placeKinds        = words(trigger.Circle, trigger.AtStation)
@@ -54,6 +59,12 @@ var enums = map[string]map[string][]any{
 	"Quote":         {"status": states(model.QuoteArrows)},
 	"Trigger":       {"kind": observationKinds, "decides_on": observationStages, "direction": words(trigger.AtLeast, trigger.AtMost), "wind": words(trigger.LargerOfEnds, trigger.Interpolated)},
 	"USBankAccount": {"account_type": words(account.Checking, account.Savings)},
+	"Attempt":       {"error": words("timeout", "refused", "address", "tls", "dns", "connection", "redirect")},
+	"Delivery":      {"status": deliveryStates},
+
+	"WebhookEndpoint":        {"status": states(model.EndpointArrows), "event_types": subscriptions},
+	"WebhookEndpointRequest": {"event_types": subscriptions},
+	"WebhookEndpointChange":  {"event_types": subscriptions},
 }
 
 // states are the words of a life cycle, in the order in which they are reached.

@@ -23,13 +23,15 @@ func illustrate(doc *huma.OpenAPI) error {
 		return fmt.Errorf("examples.json: %w", err)
 	}
 	for _, item := range doc.Paths {
-		for _, op := range []*huma.Operation{item.Get, item.Post} {
+		for _, op := range []*huma.Operation{item.Get, item.Post, item.Patch, item.Delete} {
 			if op == nil {
 				continue
 			}
 			seen := examples[op.OperationID]
 			if op.RequestBody != nil {
-				show(op.RequestBody.Content[jsonType], seen, "request")
+				for _, media := range op.RequestBody.Content {
+					show(media, seen, "request")
+				}
 			}
 			for status, response := range op.Responses {
 				if media := response.Content[jsonType]; media != nil {

@@ -52,6 +52,29 @@ func (s *story) tell(t *testing.T) {
 	page := record[wire.List[wire.TimelineEntry]](t, call("listTimeline", 200, "GET", of+"/timeline?limit=2", ""))
 	call("listTimeline", 200, "GET", of+"/timeline?cursor="+*page.NextCursor, "")
 	s.pay(t, policy.ID)
+	s.hook(t)
+}
+
+// hook has what happened sent to an endpoint.
+func (s *story) hook(t *testing.T) {
+	t.Helper()
+	endpoint := record[wire.WebhookEndpoint](t, s.call(t, "createWebhookEndpoint", 201, "POST", "/webhook_endpoints",
+		`{"url":"https://hooks.example.com/parapet","event_types":["claim.approved","payout.released"],"partner_reference":"production"}`))
+	s.Relay()
+	s.Work()
+	of := "/webhook_endpoints/" + endpoint.ID
+	s.call(t, "updateWebhookEndpoint", 200, "PATCH", of, `{"event_types":["*"],"metadata":{"team":"claims"}}`)
+	s.call(t, "listWebhookEndpoints", 200, "GET", "/webhook_endpoints", "")
+	s.call(t, "getWebhookEndpoint", 200, "GET", of, "")
+	s.call(t, "rotateWebhookSecret", 200, "POST", of+"/rotate_secret", "")
+	s.call(t, "testWebhookEndpoint", 202, "POST", of+"/test", "")
+	s.Work()
+	deliveries := record[wire.List[wire.Delivery]](t, s.call(t, "listDeliveries", 200, "GET", of+"/deliveries", ""))
+	require.Equal(t, "delivered", deliveries.Data[0].Status)
+	s.call(t, "retryDelivery", 202, "POST", "/deliveries/"+deliveries.Data[0].ID+"/retry", "")
+	events := record[wire.List[wire.Event]](t, s.call(t, "listEvents", 200, "GET", "/events?after_sequence=0&types=quote.created,quote.bound&limit=2", ""))
+	s.call(t, "getEvent", 200, "GET", "/events/"+events.Data[0].ID, "")
+	s.call(t, "deleteWebhookEndpoint", 204, "DELETE", of, "")
 }
 
 // cover prices every product and binds an earthquake's.
@@ -124,7 +147,7 @@ func (s *story) keep(t *testing.T, operation string, r request, answer *reply) {
 	if several && answer.StatusCode == http.StatusOK {
 		answered += " " + name
 	}
-	if r.method == http.MethodPost && s.examples[operation][asked] == nil {
+	if r.body != "" && s.examples[operation][asked] == nil {
 		s.examples[operation][asked] = readable(t, []byte(r.body))
 	}
 	if s.examples[operation][answered] == nil {

@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"net/http"
 	"regexp"
+	"sync/atomic"
 	"time"
 
 	"parapet/internal/refusal"
@@ -70,6 +71,7 @@ type door struct {
 	bases  []string // the base addresses, the short one first
 	mux    *http.ServeMux
 	routes []route
+	seen   atomic.Pointer[time.Time] // when the database was last seen alive
 }
 
 var familyName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,62}$`)

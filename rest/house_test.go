@@ -129,3 +129,11 @@ func testKeys() model.Keys {
 		Fingerprint: []byte("fingerprint-key-of-the-tests-0123"),
 	}
 }
+
+// hook has an event sent to an endpoint.
+func (h *house) hook(t *testing.T) *wire.Delivery {
+	t.Helper()
+	endpoint := record[wire.WebhookEndpoint](t, h.post(t, 201, "/v1/webhook_endpoints", `{"url":"https://hooks.example.com"}`))
+	h.Relay()
+	return record[wire.Delivery](t, h.post(t, 202, "/v1/webhook_endpoints/"+endpoint.ID+"/test", ""))
+}

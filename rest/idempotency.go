@@ -3,6 +3,7 @@ package rest
 import (
 	"bytes"
 	"crypto/sha256"
+	"net/http"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -17,8 +18,8 @@ const maxIdempotencyKey = 255
 // order of members; numbers are compared as they are written.
 func (c *call) idempotency(body []byte) error {
 	given := c.request.Header.Values("Idempotency-Key")
-	if len(given) == 0 {
-		return nil
+	if len(given) == 0 || c.request.Method != http.MethodPost {
+		return nil // PATCH and DELETE do the same again by themselves
 	}
 	if len(given) > 1 || len(given[0]) > maxIdempotencyKey || !visible(given[0]) {
 		return model.Fail(model.CodeIdempotencyKeyInvalid, "Use one Idempotency-Key of 1 to %d visible ASCII characters.", maxIdempotencyKey)

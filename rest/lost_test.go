@@ -152,7 +152,10 @@ func TestLostDatabase(t *testing.T) {
 
 // filled is a path with ids that could be.
 func filled(path string) string {
-	for name, id := range map[string]string{"quote_id": "quo", "policy_id": "pol", "claim_id": "clm", "attachment_id": "att", "payout_id": "pay"} {
+	for name, id := range map[string]string{
+		"quote_id": "quo", "policy_id": "pol", "claim_id": "clm", "attachment_id": "att", "payout_id": "pay",
+		"event_id": "evt", "endpoint_id": "whe", "delivery_id": "dlv",
+	} {
 		path = strings.ReplaceAll(path, "{"+name+"}", id+"_01h455vb4pex5vsknk084sn02q")
 	}
 	return strings.ReplaceAll(path, "{key}", "quake-circle")
@@ -161,10 +164,14 @@ func filled(path string) string {
 // body is a good request for a path; reads ignore it.
 func body(path string) string {
 	_, last, _ := strings.Cut(strings.TrimPrefix(path, "/claims/{claim_id}"), "/")
+	if last == "webhook_endpoints/{endpoint_id}" {
+		return `{"ordered":true}`
+	}
 	return map[string]string{
 		"quotes": hualien, "policies": `{"quote_id":"quo_01h455vb4pex5vsknk084sn02q"}`, "claims": `{"policy_id":"pol_01h455vb4pex5vsknk084sn02q"}`,
 		"attachments": `{"file_name":"a.txt","content_type":"text/plain","content_base64":"aGVsbG8="}`, "messages": `{"body":"hello"}`,
-		"payout_methods": `{"claim_id":"clm_01h455vb4pex5vsknk084sn02q",` + iban,
+		"webhook_endpoints": `{"url":"https://hooks.example.com"}`,
+		"payout_methods":    `{"claim_id":"clm_01h455vb4pex5vsknk084sn02q",` + iban,
 	}[last]
 }
 

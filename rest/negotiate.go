@@ -37,13 +37,15 @@ func takesJSON(ranges string) bool {
 	return accepted
 }
 
-// writtenAsJSON refuses a body that does not say it is plain JSON in UTF-8.
-func writtenAsJSON(header http.Header) error {
+// written refuses a body that does not say it is plain JSON in UTF-8, or a merge
+// patch where it changes a record.
+func (c *call) written() error {
+	header := c.request.Header
 	media, parameters, err := mime.ParseMediaType(header.Get("Content-Type"))
 	charset := parameters["charset"]
 	encoding := header.Get("Content-Encoding")
 	switch {
-	case err != nil || media != jsonType, charset != "" && !strings.EqualFold(charset, "utf-8"):
+	case err != nil || media != jsonType && (media != mergePatchType || c.request.Method != http.MethodPatch), charset != "" && !strings.EqualFold(charset, "utf-8"):
 		return model.Fail(model.CodeMediaTypeUnsupported, "Send the body with the header Content-Type: application/json.")
 	case encoding != "" && !strings.EqualFold(encoding, "identity"):
 		return model.Fail(model.CodeMediaTypeUnsupported, "Send the body without Content-Encoding.")

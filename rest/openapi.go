@@ -19,6 +19,14 @@ import (
 //go:embed guide.md
 var introduction string
 
+// What is to be known about events and webhooks before the first call.
+var (
+	//go:embed events.md
+	aboutEvents string
+	//go:embed webhooks.md
+	aboutWebhooks string
+)
+
 // tags order the document like a manual.
 var tags = []*huma.Tag{
 	{Name: "Products", Description: "What can be covered, and on which terms. A product is a versioned document: the JSON Schema of a quote's `context` with every default, the trigger, the shape of the payout, the loadings of the price, and worked examples that the version passes. A quote names a product and keeps the version it was priced with."},
@@ -29,7 +37,8 @@ var tags = []*huma.Tag{
 	{Name: "Messages", Description: "The conversation about a claim between you and our operators, as plain text."},
 	{Name: "Payouts", Description: "Where the money goes, and where it is. A payout method is an account, of one claim or of a policy with all its claims; the rail verifies it. A payout is `pending`, is `releasing` to the rail, `released` when the rail took it, and `reconciled` when the rail's own report confirms it. `blocked` says in `blocked_reason` what must go away first; `reconciling` means that the outcome is unknown, and only the rail resolves it."},
 	{Name: "Observations", Description: "What was measured: earthquakes, positions of storms, days at a weather station. Data sources report it; in development partners rehearse with it. Reporting is idempotent by nature: the same observation again says nothing new, a changed one is a revision."},
-	{Name: "Webhooks", Description: "What we tell you. Every change of a record is one event; an endpoint of yours receives it as a POST signed by Standard Webhooks 1.0. Deliveries come with the webhook endpoints, which v1 gains later; what will be sent is settled already. Answer 2xx within 15 seconds and work afterwards; an event can come twice, so remember `webhook-id`. With oapi-codegen, set `output-options: {skip-prune: true}`: its pruning looks at paths only."},
+	{Name: "Events", Description: aboutEvents},
+	{Name: "Webhooks", Description: aboutWebhooks},
 }
 
 // document describes the door from the table it serves, so that it cannot drift.

@@ -45,6 +45,18 @@ var contract = map[string]model.Scope{
 	"POST /observations":                    model.ScopeObservationsWrite,
 	"POST /sandbox/observations":            model.ScopeClaimsWrite,
 	"GET /claims/{claim_id}/attachments/{attachment_id}/content": model.ScopeClaimsRead,
+
+	"GET /events":                                         model.ScopeEventsRead,
+	"GET /events/{event_id}":                              model.ScopeEventsRead,
+	"POST /webhook_endpoints":                             model.ScopeWebhooksWrite,
+	"GET /webhook_endpoints":                              model.ScopeWebhooksRead,
+	"GET /webhook_endpoints/{endpoint_id}":                model.ScopeWebhooksRead,
+	"PATCH /webhook_endpoints/{endpoint_id}":              model.ScopeWebhooksWrite,
+	"DELETE /webhook_endpoints/{endpoint_id}":             model.ScopeWebhooksWrite,
+	"POST /webhook_endpoints/{endpoint_id}/rotate_secret": model.ScopeWebhooksWrite,
+	"POST /webhook_endpoints/{endpoint_id}/test":          model.ScopeWebhooksWrite,
+	"GET /webhook_endpoints/{endpoint_id}/deliveries":     model.ScopeWebhooksRead,
+	"POST /deliveries/{delivery_id}/retry":                model.ScopeWebhooksWrite,
 }
 
 type document struct {
@@ -234,11 +246,15 @@ func TestConditionsAreDeclaredWhereTheyHold(t *testing.T) {
 			require.Equal(t, method == "get", unchanged && takes["If-None-Match"], "%s %s", method, path)
 			require.Equal(t, method == "post", takes["Idempotency-Key"], "%s %s", method, path)
 			if takes["If-Match"] {
-				conditional = append(conditional, path)
+				conditional = append(conditional, method+" "+path)
 			}
 		}
 	}
-	require.ElementsMatch(t, []string{"/policies", "/claims", "/claims/{claim_id}/attachments", "/claims/{claim_id}/messages", "/payout_methods"}, conditional)
+	require.ElementsMatch(t, []string{
+		"post /policies", "post /claims", "post /claims/{claim_id}/attachments", "post /claims/{claim_id}/messages", "post /payout_methods",
+		"patch /webhook_endpoints/{endpoint_id}", "delete /webhook_endpoints/{endpoint_id}",
+		"post /webhook_endpoints/{endpoint_id}/rotate_secret", "post /webhook_endpoints/{endpoint_id}/test",
+	}, conditional)
 }
 
 type schemaText struct {

@@ -6,6 +6,8 @@ import (
 	"strconv"
 
 	"github.com/danielgtaylor/huma/v2"
+
+	"parapet/model"
 )
 
 func (r *route) operation(schemas huma.Registry) *huma.Operation {
@@ -20,6 +22,9 @@ func (r *route) operation(schemas huma.Registry) *huma.Operation {
 		op.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
 			jsonType: {Schema: schemas.Schema(r.in, true, "")},
 		}}
+		if r.method == http.MethodPatch {
+			op.RequestBody.Content[mergePatchType] = &huma.MediaType{Schema: schemas.Schema(r.in, true, "")}
+		}
 	}
 	for _, status := range r.statuses {
 		op.Responses[strconv.Itoa(status)] = r.success(status, schemas)
@@ -54,13 +59,14 @@ func (r *route) documentedParameters() []*huma.Param {
 	if r.listed {
 		all = append(all, taken("limit", "cursor")...)
 	}
-	switch {
-	case r.method == http.MethodGet:
+	switch r.method {
+	case http.MethodGet:
 		all = append(all, taken("If-None-Match")...)
-	case r.held != nil:
-		all = append(all, taken("Idempotency-Key", "If-Match")...)
-	default:
+	case http.MethodPost:
 		all = append(all, taken("Idempotency-Key")...)
+	}
+	if r.held != nil {
+		all = append(all, taken("If-Match")...)
 	}
 	return all
 }
@@ -71,6 +77,9 @@ var pathParameters = map[string]string{
 	"claim_id":      "Id of a claim, clm_….",
 	"attachment_id": "Id of an attachment of the claim, att_….",
 	"payout_id":     "Id of a payout, pay_….",
+	"event_id":      "Id of an event, evt_….",
+	"endpoint_id":   "Id of a webhook endpoint, whe_….",
+	"delivery_id":   "Id of a delivery, dlv_….",
 	"key":           "Key of a product, such as quake-circle.",
 }
 
@@ -89,6 +98,18 @@ func (r *route) documentedFilter(name string) *huma.Param {
 		p.Description, p.Schema.Format = "Only records created at this instant or later.", "date-time"
 	case "created_to":
 		p.Description, p.Schema.Format = "Only records created before this instant.", "date-time"
+	case "after_sequence":
+		p.Description, p.Schema = "Only events with a greater sequence: that of the last event you have, or 0 for all.", count()
+	case "types":
+		p.Description, p.Example = "Only events of these types, with commas between.", "claim.approved,payout.released"
+	case "subject":
+		p.Description, p.Example = "Only events about the record with this id.", "clm_01m7x6n10jewfsb9zcqnfs2052"
+	case "wait":
+		most := model.MaxEventWait.Seconds()
+		p.Description, p.Schema = "How many seconds an answer may wait for its first event when there is none yet.", count()
+		p.Schema.Maximum = &most
+	case "partner":
+		p.Description = "Whose feed to read: for operators, who must name one."
 	}
 	return p
 }
@@ -96,19 +117,21 @@ func (r *route) documentedFilter(name string) *huma.Param {
 func (r *route) success(status int, schemas huma.Registry) *huma.Response {
 	names := slices.Clone(everywhere)
 	response := &huma.Response{Description: r.outcome(status)}
-	if r.file {
+	out := r.out
+	if status == http.StatusCreated && r.made != nil {
+		out = r.made
+	}
+	switch {
+	case r.file:
 		names = append(names, "Content-Disposition")
 		response.Content = map[string]*huma.MediaType{"*/*": {Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}}
-	} else {
-		out := r.out
-		if status == http.StatusCreated && r.made != nil {
-			out = r.made
-		}
+	case out != nil:
 		response.Content = map[string]*huma.MediaType{jsonType: {Schema: schemas.Schema(out, true, "")}}
 	}
-	if r.method == http.MethodGet {
+	switch r.method {
+	case http.MethodGet:
 		names = append(names, "ETag")
-	} else {
+	case http.MethodPost:
 		names = append(names, "Idempotent-Replayed")
 	}
 	if r.located && status == http.StatusCreated {
@@ -123,7 +146,11 @@ func (r *route) outcome(status int) string {
 	switch {
 	case status == http.StatusCreated:
 		return "It was made; this is the record."
-	case r.method == http.MethodPost:
+	case status == http.StatusAccepted:
+		return "It will be sent; this is its delivery."
+	case status == http.StatusNoContent:
+		return "It is gone."
+	case len(r.statuses) > 1:
 		return "It was there already, and nothing was made; this is how it is."
 	case r.file:
 		return "The bytes, as they were sent."

@@ -100,6 +100,37 @@ func (q *query) word(name string) string {
 	return text
 }
 
+// words reads a parameter of several words with commas between.
+func (q *query) words(name string) []string {
+	if !q.Has(name) {
+		return nil
+	}
+	all := strings.Split(q.Get(name), ",")
+	if slices.ContainsFunc(all, func(word string) bool { return !plainWord.MatchString(word) }) {
+		q.wrong(name, "value", "Give words with commas and nothing else between, or leave the parameter out.")
+		return nil
+	}
+	return all
+}
+
+var (
+	plainWord   = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
+	wholeNumber = regexp.MustCompile(`^(0|[1-9][0-9]{0,17})$`)
+)
+
+// whole reads a parameter that is a whole number, 0 when there is none.
+func (q *query) whole(name string) int64 {
+	if !q.Has(name) {
+		return 0
+	}
+	if text := q.Get(name); wholeNumber.MatchString(text) {
+		number, _ := strconv.ParseInt(text, 10, 64)
+		return number
+	}
+	q.wrong(name, "value", "Use a whole number of 0 or more, in plain digits.")
+	return 0
+}
+
 // time reads a parameter that is an instant, nil when there is none.
 func (q *query) time(name string) *time.Time {
 	if !q.Has(name) {

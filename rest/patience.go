@@ -6,7 +6,11 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strconv"
+	"strings"
 	"time"
+
+	"parapet/model"
 )
 
 // A request that took patience is worth a question to the database, which has
@@ -16,6 +20,36 @@ const (
 	patience    = 1200 * time.Millisecond
 	aliveWithin = 400 * time.Millisecond
 )
+
+// granted is how long a request wants its answer to wait for something to happen: the
+// parameter wait, which only the feed takes.
+func granted(r *http.Request) time.Duration {
+	if !strings.Contains(r.URL.RawQuery, "wait=") {
+		return 0
+	}
+	seconds, err := strconv.Atoi(r.URL.Query().Get("wait"))
+	if err != nil {
+		return 0
+	}
+	return min(max(0, time.Duration(seconds)*time.Second), model.MaxEventWait)
+}
+
+// alive asks whether the database answers, unless it did a moment ago: many who wait
+// at the same time must not all ask.
+func (d *door) alive(ctx context.Context) error {
+	if d.Now == nil {
+		return d.Alive(ctx)
+	}
+	if seen := d.seen.Load(); seen != nil && d.Now().Sub(*seen) < aliveWithin {
+		return nil
+	}
+	asked := d.Now()
+	err := d.Alive(ctx)
+	if err == nil {
+		d.seen.Store(&asked)
+	}
+	return err
+}
 
 // watch gives a request up as soon as its database is silent. A slow answer of
 // one that lives is waited for. What it returns ends the watch.
@@ -29,7 +63,7 @@ func (d *door) watch(ctx context.Context, giveUp context.CancelFunc) (stop func(
 		<-armed
 		asking, cancel := context.WithTimeout(ctx, aliveWithin)
 		defer cancel()
-		if d.Alive(asking) != nil {
+		if d.alive(asking) != nil {
 			giveUp()
 			return
 		}

@@ -71,6 +71,9 @@ func named(given []string, record any) error {
 // heldClaim is the claim of the path.
 func heldClaim(c *call, _ any) string { return c.path("claim_id") }
 
+// heldEndpoint is the webhook endpoint of the path.
+func heldEndpoint(c *call, _ any) string { return c.path("endpoint_id") }
+
 // heldQuote is the quote that is bound.
 func heldQuote(_ *call, in any) string { return in.(bindRequest).QuoteID }
 

@@ -32,6 +32,7 @@ type route struct {
 	filters  []string     // further query parameters
 	refusals []model.Code // further codes than those of codes
 	file     bool         // answers with bytes of a type of their own
+	bare     bool         // takes no body, or an object without members
 	sandbox  bool         // exists in development only
 
 	// held is the id of the record that a write is about, for its If-Match; nil
@@ -65,6 +66,13 @@ func lists[Out any](path string, scope model.Scope, get func(context.Context, *c
 	return finds(path, scope, nil, func(ctx context.Context, c *call, _ model.Filter, page model.PageRequest) (*model.Page[Out], error) {
 		return get(ctx, c, page)
 	})
+}
+
+// listsSome is lists with query parameters of its own.
+func listsSome[Out any](path string, scope model.Scope, filters []string, get func(context.Context, *call, model.PageRequest) (*model.Page[Out], error)) route {
+	r := lists(path, scope, get)
+	r.filters = filters
+	return r
 }
 
 // finds is a GET of a page of the records that fit a filter.
@@ -117,6 +125,53 @@ func records[In, Out any](path string, scope model.Scope, do func(context.Contex
 				return err
 			}
 			return c.answer(map[bool]int{true: http.StatusCreated, false: http.StatusOK}[created], record)
+		},
+	}
+}
+
+// changes is a PATCH of one record: what the body names changes, the rest stays.
+func changes[In, Out any](path string, scope model.Scope, do func(context.Context, *call, In) (*Out, error)) route {
+	r := records(path, scope, func(ctx context.Context, c *call, in In) (*Out, bool, error) {
+		record, err := do(ctx, c, in)
+		return record, false, err
+	})
+	r.method, r.statuses = http.MethodPatch, []int{http.StatusOK}
+	return r
+}
+
+// acts is a POST that needs no body.
+func acts[Out any](path string, scope model.Scope, status int, do func(context.Context, *call) (*Out, error)) route {
+	return route{
+		method: http.MethodPost, path: path, scope: scope, out: reflect.TypeFor[Out](), statuses: []int{status}, limit: bodyLimit, bare: true,
+		serve: func(ctx context.Context, c *call) error {
+			if err := c.bare(); err != nil {
+				return err
+			}
+			if err := c.matched(nil); err != nil {
+				return err
+			}
+			record, err := do(ctx, c)
+			if err != nil {
+				return err
+			}
+			return c.answer(status, record)
+		},
+	}
+}
+
+// removes is a DELETE of one record.
+func removes(path string, scope model.Scope, do func(context.Context, *call) error) route {
+	return route{
+		method: http.MethodDelete, path: path, scope: scope, statuses: []int{http.StatusNoContent},
+		serve: func(ctx context.Context, c *call) error {
+			if err := c.matched(nil); err != nil {
+				return err
+			}
+			if err := do(ctx, c); err != nil {
+				return err
+			}
+			c.WriteHeader(http.StatusNoContent)
+			return nil
 		},
 	}
 }

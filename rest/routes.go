@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"net/http"
 	"reflect"
 	"slices"
 
@@ -11,7 +12,7 @@ import (
 // table is the contract, row by row: the one place that says which address does
 // what for whom.
 func (d *door) table() []route {
-	rows := slices.Concat(d.cover(), d.claims(), d.payments(), d.measurements())
+	rows := slices.Concat(d.cover(), d.claims(), d.payments(), d.measurements(), d.news(), d.hooks())
 	kept := rows[:0]
 	for _, row := range rows {
 		if d.Development || !row.sandbox {
@@ -93,5 +94,40 @@ func (d *door) measurements() []route {
 			named("createObservations", "Observations", "Report what was measured", "One observation answers 201, or 200 when it says nothing new. Up to 1000 under observations answer 200 with a result for each."),
 		records("/sandbox/observations", model.ScopeClaimsWrite, d.rehearseObservations).makes(reflect.TypeFor[wire.Observation]()).rehearsed().
 			named("createSandboxObservations", "Observations", "Rehearse a claim", "Like POST /observations, in development only, and seen by your own policies only."),
+	}
+}
+
+// news is what happened, to be asked for.
+func (d *door) news() []route {
+	return []route{
+		listsSome("/events", model.ScopeEventsRead, eventFilters, d.getEvents).
+			named("listEvents", "Events", "Read the feed", "Ascending by sequence, from the first after after_sequence. With wait, an answer that would be empty waits for the next event. Operators name the partner whose feed they read."),
+		reads("/events/{event_id}", model.ScopeEventsRead, d.getEvent).
+			named("getEvent", "Events", "Read an event", "The answer's body is, byte for byte, what webhook endpoints are sent."),
+	}
+}
+
+// hooks are where what happened is sent.
+func (d *door) hooks() []route {
+	const one = "/webhook_endpoints/{endpoint_id}"
+	return []route{
+		creates("/webhook_endpoints", model.ScopeWebhooksWrite, d.createWebhookEndpoint).atLocation().refuses(model.CodeReferenceTaken, model.CodeStateConflict).
+			named("createWebhookEndpoint", "Webhooks", "Create a webhook endpoint", "Sends it every event from now on, its own webhook_endpoint.enabled first. The secret is in this answer, and in a replay by Idempotency-Key within 24 hours, and nowhere else. At most 20 for each partner."),
+		finds("/webhook_endpoints", model.ScopeWebhooksRead, webhookFilters, d.getWebhookEndpoints).
+			named("listWebhookEndpoints", "Webhooks", "List webhook endpoints", "Newest first."),
+		reads(one, model.ScopeWebhooksRead, d.getWebhookEndpoint).
+			named("getWebhookEndpoint", "Webhooks", "Read a webhook endpoint", "Without its secret."),
+		changes(one, model.ScopeWebhooksWrite, d.changeWebhookEndpoint).refuses(model.CodeReferenceTaken, model.CodeStateConflict).heldTo(heldEndpoint).
+			named("updateWebhookEndpoint", "Webhooks", "Change a webhook endpoint", "What the body names changes and everything else stays (a merge patch, RFC 7396)."),
+		removes(one, model.ScopeWebhooksWrite, d.deleteWebhookEndpoint).refuses(model.CodeStateConflict).heldTo(heldEndpoint).
+			named("deleteWebhookEndpoint", "Webhooks", "Delete a webhook endpoint", "Nothing more is sent to it. What was waiting for it stays in the feed."),
+		acts(one+"/rotate_secret", model.ScopeWebhooksWrite, http.StatusOK, d.rotateWebhookSecret).refuses(model.CodeStateConflict).heldTo(heldEndpoint).
+			named("rotateWebhookSecret", "Webhooks", "Rotate the secret", "The answer shows the new secret, once. For 24 hours every delivery carries two signatures, by the new secret and by the one before; take the new one into use within that time."),
+		acts(one+"/test", model.ScopeWebhooksWrite, http.StatusAccepted, d.testWebhookEndpoint).refuses(model.CodeStateConflict).heldTo(heldEndpoint).
+			named("testWebhookEndpoint", "Webhooks", "Send a test event", "Sends the endpoint the event that told of its being enabled once more, whichever types it asked for. The delivery in the answer tells what became of it when its endpoint's deliveries are read again."),
+		finds(one+"/deliveries", model.ScopeWebhooksRead, []string{"status"}, d.getDeliveries).
+			named("listDeliveries", "Webhooks", "List deliveries", "What was sent to the endpoint in the last 30 days, newest first, with every attempt. status=parked is what was given up."),
+		acts("/deliveries/{delivery_id}/retry", model.ScopeWebhooksWrite, http.StatusAccepted, d.retryDelivery).refuses(model.CodeStateConflict).
+			named("retryDelivery", "Webhooks", "Send again", "Sends the event of a delivery now, and by the whole schedule if that fails."),
 	}
 }

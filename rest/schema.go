@@ -80,7 +80,9 @@ func finish(schemas huma.Registry, routes []route) {
 		}
 		for _, member := range shapeOf(t).members {
 			property := schema.Properties[member.name]
-			settleNull(property, request || !member.nullable())
+			cleared := request && clearable(member.is)
+			settleNull(property, !cleared && (request || !member.nullable()))
+			property.Nullable = property.Nullable || cleared
 			if !request && member.nullable() && property.Ref != "" {
 				schema.Properties[member.name] = oneOf(&huma.Schema{Ref: property.Ref, Description: property.Description}, &huma.Schema{Type: "null"})
 			}

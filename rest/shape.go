@@ -46,3 +46,9 @@ func shapeOf(t reflect.Type) *shape {
 	known, _ := shapes.LoadOrStore(t, s)
 	return known.(*shape)
 }
+
+// clearable tells whether null is a value of its own: a pointer to a pointer, where
+// nil means that nothing was said.
+func clearable(t reflect.Type) bool {
+	return t.Kind() == reflect.Pointer && t.Elem().Kind() == reflect.Pointer
+}

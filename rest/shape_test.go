@@ -13,6 +13,7 @@ import (
 var prefixes = map[string]string{
 	"quote": "quo", "policy": "pol", "claim": "clm", "timeline_entry": "tle", "attachment": "att", "message": "msg",
 	"payout_method": "pmt", "payout": "pay", "observation": "obs", "occurrence": "occ",
+	"event": "evt", "webhook_endpoint": "whe", "delivery": "dlv",
 }
 
 // ownerless records are nobody's in particular.

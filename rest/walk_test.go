@@ -67,6 +67,8 @@ func newWalker(t *testing.T, base string) *walker {
 		"quote_id": quote.ID, "policy_id": policy.ID, "claim_id": claim.ID, "payout_id": claim.Payouts[0].ID,
 		"attachment_id": attachment.ID, "key": "quake-circle",
 	}}
+	sent := h.hook(t)
+	w.ids["endpoint_id"], w.ids["delivery_id"], w.ids["event_id"] = sent.EndpointID, sent.ID, sent.EventID
 	w.bodies = w.whole(h.quake(t, "walk"))
 	return w
 }
@@ -77,13 +79,15 @@ func (w *walker) whole(observation string) map[string]string {
 	return map[string]string{
 		"/quotes": `{"product":"quake-circle","context":{"partner":"acme","location":{"latitude":23.98,"longitude":121.61},"radius_km":50,"limit":{"amount":10000000,
 			"currency":"USD"},"term":"P365D","maximum_depth_km":100,"steps":[{"threshold":"6.0","factor":"0.20"}],"policyholder":{"name":"Lin"}},` + references,
-		"/policies":                      `{"quote_id":"` + w.ids["quote_id"] + `","policyholder":{"name":"Lin","email":"lin@example.com","country":"TW"},` + references,
-		"/claims":                        `{"policy_id":"` + w.ids["policy_id"] + `","origin":"trigger","description":"d","source_event":{"source":"usgs","id":"x"},` + references,
-		"/claims/{claim_id}/attachments": `{"file_name":"a.txt","content_type":"text/plain","content_base64":"aGVsbG8=","purpose":"p","description":"d","sha256":"2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"}`,
-		"/claims/{claim_id}/messages":    `{"body":"hello"}`,
-		"/payout_methods":                `{"claim_id":"` + w.ids["claim_id"] + `",` + strings.TrimSuffix(iban, "}}") + `,"bic":"COBADEFFXXX"},` + references,
-		"/observations":                  observation,
-		"/sandbox/observations":          observation,
+		"/policies":                        `{"quote_id":"` + w.ids["quote_id"] + `","policyholder":{"name":"Lin","email":"lin@example.com","country":"TW"},` + references,
+		"/claims":                          `{"policy_id":"` + w.ids["policy_id"] + `","origin":"trigger","description":"d","source_event":{"source":"usgs","id":"x"},` + references,
+		"/claims/{claim_id}/attachments":   `{"file_name":"a.txt","content_type":"text/plain","content_base64":"aGVsbG8=","purpose":"p","description":"d","sha256":"2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"}`,
+		"/claims/{claim_id}/messages":      `{"body":"hello"}`,
+		"/payout_methods":                  `{"claim_id":"` + w.ids["claim_id"] + `",` + strings.TrimSuffix(iban, "}}") + `,"bic":"COBADEFFXXX"},` + references,
+		"/webhook_endpoints":               `{"url":"https://hooks.example.com","event_types":["claim.approved"],"ordered":true,` + references,
+		"/webhook_endpoints/{endpoint_id}": `{"url":"https://hooks.example.com","event_types":["*"],"ordered":true,"status":"enabled",` + references,
+		"/observations":                    observation,
+		"/sandbox/observations":            observation,
 	}
 }
 
@@ -115,11 +119,11 @@ func (w *walker) operation(method, template string, operation map[string]any) {
 	if template == "/observations" {
 		client = "source"
 	}
-	if method == "POST" {
+	if operation["requestBody"] != nil {
 		good = w.bodies[template]
 	}
 	w.expect("no token", "", nil, request{method, path, good, []string{"Authorization: "}}, 401)
-	w.expect("wrong scope", "acme", []string{"events:read"}, request{method, path, good, nil}, 403)
+	w.expect("wrong scope", "acme", []string{otherScope(template)}, request{method, path, good, nil}, 403)
 	if responses := operation["responses"].(map[string]any); responses["406"] != nil {
 		w.expect("not acceptable", client, nil, request{method, path, good, []string{"Accept: text/html"}}, 406)
 	}
@@ -134,9 +138,11 @@ func (w *walker) operation(method, template string, operation map[string]any) {
 		}
 	}
 	w.parameters(method, path, client, good, operation)
-	if method == "POST" {
-		w.broken(path, client, good)
-		w.members(template, path, client)
+	if method == "POST" || method == "PATCH" {
+		w.broken(method, path, client, good)
+	}
+	if good != "" {
+		w.members(method, template, path, client)
 	}
 }
 
@@ -166,23 +172,36 @@ func (w *walker) parameters(method, path, client, good string, operation map[str
 	}
 }
 
-// broken are bodies that no operation takes.
-func (w *walker) broken(path, client, good string) {
-	w.expect("wrong media type", client, nil, request{"POST", path, good, []string{"Content-Type: text/plain"}}, 415)
-	w.expect("body too large", client, nil, request{"POST", path, strings.Repeat(" ", 15<<20+1), nil}, 413)
-	for _, broken := range []string{"", "{", "[1,", `{"a":1}x`, "\xff", `{"nothing_like_it":1}`, strings.Repeat("[", 100), `{"a":"\u0000"}`, `{"a":"\ud800"}`, `{"a":1,"a":1}`} {
-		w.expect("malformed body", client, nil, request{"POST", path, broken, nil}, 400)
+// otherScope is one that an address has no use for.
+func otherScope(path string) string {
+	if strings.HasPrefix(path, "/events") {
+		return "quotes:read"
+	}
+	return "events:read"
+}
+
+// broken are bodies that no operation takes; one that needs none takes an empty one.
+func (w *walker) broken(method, path, client, good string) {
+	if good == "" {
+		good = "{}"
+	} else {
+		w.expect("malformed body", client, nil, request{method, path, "", nil}, 400)
+	}
+	w.expect("wrong media type", client, nil, request{method, path, good, []string{"Content-Type: text/plain"}}, 415)
+	w.expect("body too large", client, nil, request{method, path, strings.Repeat(" ", 15<<20+1), nil}, 413)
+	for _, broken := range []string{"{", "[1,", `{"a":1}x`, "\xff", `{"nothing_like_it":1}`, strings.Repeat("[", 100), `{"a":"\u0000"}`, `{"a":"\ud800"}`, `{"a":1,"a":1}`} {
+		w.expect("malformed body", client, nil, request{method, path, broken, nil}, 400)
 	}
 	for _, wrong := range []string{"[]", "null", "1", `"x"`} {
-		w.expect("not an object", client, nil, request{"POST", path, wrong, nil}, 422)
+		w.expect("not an object", client, nil, request{method, path, wrong, nil}, 422)
 	}
 }
 
 // members changes one member after the other. What the document's schema refuses
 // must be 422, and in a quote's context what the product's schema refuses; a text
 // of any length may also name something that is not there.
-func (w *walker) members(template, path, client string) {
-	schema := requestSchema(w.t, template)
+func (w *walker) members(method, template, path, client string) {
+	schema := requestSchema(w.t, method, template)
 	var top map[string]any
 	require.NoError(w.t, json.Unmarshal([]byte(w.bodies[template]), &top))
 	require.NoError(w.t, valid(w.t, schema, top), template)
@@ -196,14 +215,16 @@ func (w *walker) members(template, path, client string) {
 		if right() && strings.HasPrefix(pointer, "/context") {
 			want = append(want, 201) // the product's own word
 		}
-		w.expect(what+" "+pointer, client, nil, request{"POST", path, string(text), nil}, want...)
+		w.expect(what+" "+pointer, client, nil, request{method, path, string(text), nil}, want...)
 	}
 	each(top, "", func(in map[string]any, name, pointer string) {
 		was := in[name]
 		in[name] = another(was)
 		call("wrong type", pointer, 422)
 		in[name] = nil
-		call("null", pointer, 422)
+		if !right() || strings.HasPrefix(pointer, "/context") {
+			call("null", pointer, 422)
+		}
 		in[name] = excess(was)
 		call("too long", pointer, excessive(was, pointer)...)
 		delete(in, name)
@@ -241,7 +262,9 @@ func each(object map[string]any, at string, visit func(in map[string]any, name, 
 			each(inner, at+"/"+name, visit)
 		case []any:
 			for i, element := range inner {
-				each(element.(map[string]any), fmt.Sprintf("%s/%s/%d", at, name, i), visit)
+				if inner, object := element.(map[string]any); object {
+					each(inner, fmt.Sprintf("%s/%s/%d", at, name, i), visit)
+				}
 			}
 		}
 	}
@@ -252,7 +275,7 @@ func excess(value any) any {
 	switch value := value.(type) {
 	case string:
 		return strings.Repeat("x", 20_001)
-	case float64:
+	case float64, bool:
 		return 1e300
 	case []any:
 		return slices.Repeat(value, 1001)
@@ -313,14 +336,14 @@ func schemaOf(t *testing.T, schema any) *jsonschema.Schema {
 	return compiled
 }
 
-// requestSchema is what the document says of a POST's body.
-func requestSchema(t *testing.T, template string) *jsonschema.Schema {
+// requestSchema is what the document says of an operation's body.
+func requestSchema(t *testing.T, method, template string) *jsonschema.Schema {
 	t.Helper()
 	document, err := committed()
 	require.NoError(t, err)
 	compiling.Lock()
 	defer compiling.Unlock()
-	schema, err := document.compiler.Compile("openapi.json#/paths/" + escape(template) + "/post/requestBody/content/application~1json/schema")
+	schema, err := document.compiler.Compile("openapi.json#/paths/" + escape(template) + "/" + strings.ToLower(method) + "/requestBody/content/application~1json/schema")
 	require.NoError(t, err)
 	return schema
 }

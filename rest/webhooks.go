@@ -29,7 +29,7 @@ var tells = []told{
 	{"message", "MessageEvent", reflect.TypeFor[wire.Message](), "A message was added to a claim", "createMessage"},
 	{"payout_method", "PayoutMethodEvent", reflect.TypeFor[wire.PayoutMethod](), "A payout method changed", "createPayoutMethod"},
 	{"payout", "PayoutEvent", reflect.TypeFor[wire.Payout](), "A payout moved", "getPayout"},
-	{"webhook_endpoint", "WebhookEndpointEvent", reflect.TypeFor[freeform](), "A webhook endpoint was enabled or disabled", ""},
+	{"webhook_endpoint", "WebhookEndpointEvent", reflect.TypeFor[wire.WebhookEndpoint](), "A webhook endpoint was enabled or disabled", "getWebhookEndpoint"},
 }
 
 // added are the events of a claim that tell of what was added to it.
@@ -113,16 +113,13 @@ func (k told) operation() *huma.Operation {
 
 // exemplify shows an event of the kind, around the record of an example.
 func (k told) exemplify(examples map[string]map[string]any) any {
-	object := map[string]any{"object": k.object, "id": "whe_01m7x6n10jewfsb9zcqnfs2052", "version": 1, "url": "https://partner.example/hooks", "status": "enabled"}
+	object := map[string]any{}
 	for _, status := range []string{"200", "201"} {
 		if shown, ok := examples[k.example][status].(map[string]any); ok {
 			object = shown
 		}
 	}
 	at := object["updated_at"]
-	if at == nil {
-		at = "2026-11-20T19:30:28.321508Z"
-	}
 	return map[string]any{
 		"id": "evt_01m7x70nb4e0aazazj0jprpmcs", "object": "event", "type": eventTypes(k.object)[0], "partner": "acme",
 		"created_at": at, "updated_at": at, "version": 1, "sequence": 42,

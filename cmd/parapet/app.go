@@ -185,6 +185,7 @@ func (a *app) run(ctx context.Context, listener, metrics net.Listener) error {
 			WriteTimeout: 90 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 			DisableGeneralOptionsHandler: true, // OPTIONS * is answered like everything else
 		}
+		server.RegisterOnShutdown(a.service.EndWaits)
 		group.Go(func() error { return serveUntil(ctx, server, listener) })
 	}
 	if metrics != nil {

@@ -1,0 +1,37 @@
+package modeltest
+
+import (
+	"github.com/stretchr/testify/require"
+
+	"parapet/model"
+	"parapet/model/wire"
+)
+
+// Relay gives every event that waits its number.
+func (b *Bundle) Relay() {
+	b.t.Helper()
+	for numbered := 1; numbered > 0; {
+		var err error
+		numbered, err = b.Service.Relay(b.ctx)
+		require.NoError(b.t, err)
+	}
+}
+
+// drain has what is due to an endpoint arrive there.
+func (b *Bundle) drain(job model.DrainEndpoint) {
+	b.t.Helper()
+	for more := true; more; {
+		batch, err := b.Service.TakeBatch(b.ctx, job)
+		require.NoError(b.t, err)
+		if batch == nil {
+			more, err = b.Service.EndDrain(b.ctx, job, false)
+			require.NoError(b.t, err)
+			continue
+		}
+		sent := make([]model.Sent, len(batch.Items))
+		for i := range sent {
+			sent[i] = model.Sent{Dispatch: batch.Items[i], Delivered: true, Attempt: &wire.Attempt{At: b.Now(), StatusCode: new(200), DurationMS: 38, Answer: "ok"}}
+		}
+		require.NoError(b.t, b.Service.KeepBatch(b.ctx, job, batch, sent))
+	}
+}
