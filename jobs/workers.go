@@ -76,6 +76,8 @@ type Config struct {
 	Fetch   *feed.Fetcher // reads Feeds
 	Sender  *webhook.Sender
 	Log     *slog.Logger
+	// Meter is told of every attempt: done, later or failed; nil tells nobody.
+	Meter func(kind, outcome string, took time.Duration)
 }
 
 // Workers run jobs, and the relay beside them, until they are stopped.
@@ -91,7 +93,7 @@ func NewWorkers(c Config) (*Workers, error) {
 		FetchPollInterval: 200 * time.Millisecond, FetchCooldown: 50 * time.Millisecond,
 		JobTimeout: jobTimeout, RescueStuckJobsAfter: rescueAfter,
 		CompletedJobRetentionPeriod: time.Hour, DiscardedJobRetentionPeriod: 24 * time.Hour,
-		Middleware:  []rivertype.Middleware{&logging{log: c.Log}},
+		Middleware:  []rivertype.Middleware{&logging{log: c.Log, meter: c.Meter}},
 		RetryPolicy: &river.DefaultClientRetryPolicy{},
 	})
 	if err != nil {
@@ -187,14 +189,17 @@ var quiet = map[string]bool{"sweep": true, "poll_feed": true, "drain_endpoint": 
 type logging struct {
 	river.MiddlewareDefaults
 
-	log *slog.Logger
+	log   *slog.Logger
+	meter func(kind, outcome string, took time.Duration)
 }
 
 // Work implements rivertype.WorkerMiddleware.
 func (l *logging) Work(ctx context.Context, job *rivertype.JobRow, next func(context.Context) error) error {
 	began := time.Now()
 	err := next(ctx)
-	attrs := []any{"kind", job.Kind, "job", job.ID, "attempt", job.Attempt, "took", time.Since(began)}
+	took := time.Since(began)
+	attrs := []any{"kind", job.Kind, "job", job.ID, "attempt", job.Attempt, "took", took}
+	outcome := "done"
 	var snooze *rivertype.JobSnoozeError
 	switch {
 	case err == nil && quiet[job.Kind]:
@@ -202,9 +207,14 @@ func (l *logging) Work(ctx context.Context, job *rivertype.JobRow, next func(con
 	case err == nil:
 		l.log.InfoContext(ctx, "job", attrs...)
 	case errors.As(err, &snooze):
+		outcome = "later"
 		l.log.InfoContext(ctx, "job waits", append(attrs, "for", snooze.Duration)...)
 	default:
+		outcome = "failed"
 		l.log.ErrorContext(ctx, "job failed", append(attrs, "error", err)...)
+	}
+	if l.meter != nil {
+		l.meter(job.Kind, outcome, took)
 	}
 	return err
 }

@@ -106,12 +106,16 @@ func (d *door) survive(ctx context.Context, c *call, panicked any) {
 	d.refuse(ctx, c, fmt.Errorf("panic: %v\n%s", panicked, debug.Stack()))
 }
 
-// took is how long the call took, where there is a clock.
+// took is how long the call took, where there is a clock; the meter hears of it.
 func (d *door) took(c *call) slog.Attr {
 	if d.Now == nil {
 		return slog.Attr{}
 	}
-	return slog.Duration("duration", d.Now().Sub(c.began))
+	took := d.Now().Sub(c.began)
+	if d.Meter != nil {
+		d.Meter(c.pattern(), c.request.Method, c.status, took)
+	}
+	return slog.Duration("duration", took)
 }
 
 // log writes the request's one line: who, what and how it ended, never what was

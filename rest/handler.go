@@ -46,6 +46,8 @@ type Config struct {
 	// Now measures how long requests take, for the log and for limits; nil leaves
 	// both out.
 	Now func() time.Time
+	// Meter is told of every answer, where there is a clock; nil tells nobody.
+	Meter func(route, method string, status int, took time.Duration)
 	// Limiter bounds how often everybody may ask; nil means the contract's bounds,
 	// counted on this node alone. Unlimited turns it off.
 	Limiter Limiter

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"golang.org/x/sync/errgroup"
 
 	"parapet/graph"
@@ -42,6 +41,7 @@ type app struct {
 	guard    *egress.Guard // of connections to addresses that others named
 	service  *model.Service
 	handler  http.Handler
+	metrics  *metrics
 	workers  *jobs.Workers
 }
 
@@ -72,6 +72,7 @@ func newApp(ctx context.Context, s settings, keys model.Keys, log *slog.Logger) 
 	if a.service, err = model.New(model.Config{DB: a.db, Queue: queue, Files: a.files, Keys: keys, Development: s.Rehearsal, Webhooks: a.webhooks()}); err != nil {
 		return a, err
 	}
+	a.metrics = newMetrics(a.service, a.river, log)
 	if err := a.wireWorkers(); err != nil {
 		return a, err
 	}
@@ -94,7 +95,7 @@ func (a *app) wireWorkers() error {
 	a.workers, err = jobs.NewWorkers(jobs.Config{
 		Pool: a.river, Service: a.service, Rail: rail.NewSimulator(jobs.NewLedger(a.river)),
 		Feeds: feeds, Fetch: &feed.Fetcher{Client: a.guard.Client(feed.FetchTimeout, egress.FollowRedirects)}, Log: a.log,
-		Sender: &webhook.Sender{Client: a.guard.Client(webhook.Timeout), Now: time.Now},
+		Sender: &webhook.Sender{Client: a.guard.Client(webhook.Timeout), Now: time.Now}, Meter: a.metrics.job,
 	})
 	return err
 }
@@ -115,8 +116,8 @@ func (a *app) wireAPI() error {
 	a.handler, err = rest.New(rest.Config{
 		Service: a.service, Family: a.settings.Family, BaseURL: a.settings.BaseURL, Log: a.log, Development: a.settings.Rehearsal,
 		Authenticate: verifier.Verify, Now: time.Now, Issuers: a.settings.Issuers, Limiter: a.limiter(), Strangers: a.strangers(),
-		Beside: doors,
-		Alive:  a.river.Ping, // not the pool that requests wait for
+		Beside: doors, Meter: a.metrics.request,
+		Alive: a.river.Ping, // not the pool that requests wait for
 		Ready: func(ctx context.Context) error {
 			return errors.Join(a.db.Pool.Ping(ctx), migrations.Check(ctx, a.db.Pool), verifier.Ready(ctx))
 		},
@@ -190,7 +191,7 @@ func (a *app) run(ctx context.Context, listener, metrics net.Listener) error {
 	}
 	if metrics != nil {
 		mux := http.NewServeMux()
-		mux.Handle("GET /metrics", promhttp.Handler())
+		mux.Handle("GET /metrics", a.metrics.handler())
 		group.Go(func() error {
 			return serveUntil(ctx, &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}, metrics)
 		})

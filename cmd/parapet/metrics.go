@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"parapet/jobs"
+	"parapet/model"
+)
+
+// metrics are what /metrics shows: how requests and jobs go, and the vitals, read
+// from the database at each scrape. Every node shows the same vitals; alarms take
+// the maximum.
+type metrics struct {
+	registry *prometheus.Registry
+	requests *prometheus.HistogramVec
+	worked   *prometheus.HistogramVec
+}
+
+func newMetrics(service *model.Service, river *pgxpool.Pool, log *slog.Logger) *metrics {
+	m := &metrics{
+		registry: prometheus.NewRegistry(),
+		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "parapet_request_duration_seconds", Help: "How long requests took, by route, method and status.",
+			Buckets: []float64{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30},
+		}, []string{"route", "method", "status"}),
+		worked: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "parapet_job_duration_seconds", Help: "How long attempts of jobs took, by kind and outcome (done, later, failed).",
+			Buckets: []float64{0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 15, 45},
+		}, []string{"kind", "outcome"}),
+	}
+	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		m.requests, m.worked, &vitals{service: service, river: river, log: log})
+	return m
+}
+
+// methods are what the label method may say: a caller can make up any other.
+var methods = []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions}
+
+// request counts one answer.
+func (m *metrics) request(route, method string, status int, took time.Duration) {
+	if !slices.Contains(methods, method) {
+		method = "other"
+	}
+	m.requests.WithLabelValues(route, method, strconv.Itoa(status)).Observe(took.Seconds())
+}
+
+// job counts one attempt.
+func (m *metrics) job(kind, outcome string, took time.Duration) {
+	m.worked.WithLabelValues(kind, outcome).Observe(took.Seconds())
+}
+
+func (m *metrics) handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError})
+}
+
+// vitals reads the figures that page somebody. When the database does not answer
+// only parapet_vitals_up is shown, as 0.
+type vitals struct {
+	service *model.Service
+	river   *pgxpool.Pool
+	log     *slog.Logger
+}
+
+const vitalsTimeout = 5 * time.Second
+
+func vital(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc("parapet_"+name, help, labels, nil)
+}
+
+var (
+	vitalsUp       = vital("vitals_up", "1 when the database answered this scrape.")
+	oldestUnpaid   = vital("payout_oldest_unreleased_seconds", "Age of the oldest payout that is pending or releasing.")
+	doubtCount     = vital("payouts_in_doubt", "Payouts that are reconciling or blocked.", "status", "reason", "currency")
+	doubtAmount    = vital("money_in_doubt_minor_units", "Their sum, in minor units.", "status", "reason", "currency")
+	doubtAge       = vital("payouts_in_doubt_oldest_seconds", "Age of the oldest of them.", "status", "reason", "currency")
+	relayWaiting   = vital("events_unnumbered", "Events that wait for the relay.")
+	relayLag       = vital("relay_lag_seconds", "Age of the oldest event that waits for the relay.")
+	parked         = vital("deliveries_parked", "Webhook deliveries that are sent again by hand only.")
+	failing        = vital("webhook_endpoints_failing", "Enabled endpoints where the last ten attempts failed.")
+	disabled       = vital("webhook_endpoints_disabled", "Endpoints that were disabled because nothing arrived.")
+	feedAge        = vital("feed_age_seconds", "Time since a feed was polled.", "source", "url")
+	feedFailures   = vital("feed_failures", "Polls of a feed that failed in a row.", "source", "url")
+	reviewsOverdue = vital("claim_reviews_overdue", "Deferred claims whose review is more than an hour overdue.")
+	expiryOverdue  = vital("expiries_overdue", "Quotes and policies that no sweep has expired in ten minutes.")
+	queueDepth     = vital("jobs", "Jobs that are not done, and those that failed for good in the last day.", "queue", "kind", "state")
+	queueOverdue   = vital("jobs_oldest_due_seconds", "How long the first of them has been due.", "queue", "kind", "state")
+)
+
+// Describe implements prometheus.Collector.
+func (v *vitals) Describe(out chan<- *prometheus.Desc) {
+	for _, desc := range []*prometheus.Desc{
+		vitalsUp, oldestUnpaid, doubtCount, doubtAmount, doubtAge, relayWaiting, relayLag, parked, failing, disabled,
+		feedAge, feedFailures, reviewsOverdue, expiryOverdue, queueDepth, queueOverdue,
+	} {
+		out <- desc
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (v *vitals) Collect(out chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), vitalsTimeout)
+	defer cancel()
+	tell := func(desc *prometheus.Desc, value float64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
+	}
+	figures, err := v.service.Vitals(ctx, model.System())
+	if err != nil {
+		v.log.WarnContext(ctx, "vitals", "error", err)
+		tell(vitalsUp, 0)
+		return
+	}
+	tell(vitalsUp, 1)
+	tell(oldestUnpaid, figures.OldestUnpaid.Seconds())
+	tell(relayWaiting, float64(figures.Unnumbered))
+	tell(relayLag, figures.RelayLag.Seconds())
+	tell(parked, float64(figures.Parked))
+	tell(failing, float64(figures.Failing))
+	tell(disabled, float64(figures.Disabled))
+	tell(reviewsOverdue, float64(figures.ReviewsOverdue))
+	tell(expiryOverdue, float64(figures.ExpiryOverdue))
+	for _, d := range figures.Doubt {
+		tell(doubtCount, float64(d.Count), string(d.Status), d.Reason, d.Currency)
+		tell(doubtAmount, float64(d.Amount), string(d.Status), d.Reason, d.Currency)
+		tell(doubtAge, d.Oldest.Seconds(), string(d.Status), d.Reason, d.Currency)
+	}
+	for _, f := range figures.Feeds {
+		tell(feedAge, f.Age.Seconds(), f.Source, f.URL)
+		tell(feedFailures, float64(f.Failures), f.Source, f.URL)
+	}
+	v.depths(ctx, tell)
+}
+
+func (v *vitals) depths(ctx context.Context, tell func(*prometheus.Desc, float64, ...string)) {
+	depths, err := jobs.Depths(ctx, v.river)
+	if err != nil {
+		v.log.WarnContext(ctx, "vitals", "error", err)
+		return
+	}
+	for _, d := range depths {
+		tell(queueDepth, float64(d.Count), d.Queue, d.Kind, d.State)
+		tell(queueOverdue, d.Overdue.Seconds(), d.Queue, d.Kind, d.State)
+	}
+}

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"io"
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestMetricsShowRequestsJobsAndVitals(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	request, err := http.NewRequestWithContext(t.Context(), "MADE-UP", w.ready.BaseURL+"/v1/quotes", nil)
+	require.NoError(t, err)
+	answer, err := http.DefaultClient.Do(request)
+	require.NoError(t, err)
+	require.NoError(t, answer.Body.Close())
+
+	request, err = http.NewRequestWithContext(t.Context(), http.MethodGet, w.ready.MetricsURL, nil)
+	require.NoError(t, err)
+	scraped, err := http.DefaultClient.Do(request)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, scraped.Body.Close()) }()
+	text, err := io.ReadAll(scraped.Body)
+	require.NoError(t, err)
+	for _, line := range []string{
+		"parapet_vitals_up 1\n",
+		`parapet_request_duration_seconds_count{method="POST",route="/quotes",status="201"} `,
+		`parapet_request_duration_seconds_count{method="other",`,
+		`parapet_job_duration_seconds_count{kind="evaluate_occurrences",outcome="done"} `,
+		`parapet_payouts_in_doubt{currency="USD",reason="payout_method_missing",status="blocked"} 1`,
+		`parapet_money_in_doubt_minor_units{currency="USD",reason="payout_method_missing",status="blocked"} 2e+06`,
+		"parapet_deliveries_parked 0\n", "parapet_relay_lag_seconds ", "go_goroutines ",
+	} {
+		require.Contains(t, string(text), line)
+	}
+	require.NotContains(t, string(text), "MADE-UP")
+}

@@ -1,0 +1,101 @@
+package model
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// Vitals are the figures that page somebody. They are of all partners.
+type Vitals struct {
+	Doubt          []DoubtVital  // money whose way is unknown or barred
+	OldestUnpaid   time.Duration // since the oldest payout that nothing blocks was made, while it is not released
+	Unnumbered     int64         // events that wait for the relay, counted up to a bound
+	RelayLag       time.Duration // since the oldest of them happened
+	Parked         int64         // deliveries that are sent again by hand only
+	Failing        int64         // endpoints where nothing arrived lately
+	Disabled       int64         // endpoints that were disabled because nothing arrived
+	Feeds          []FeedVital
+	ReviewsOverdue int64 // deferred claims whose review is overdue
+	ExpiryOverdue  int64 // policies and quotes past their time that no sweep has moved
+}
+
+// DoubtVital is money of one currency and status.
+type DoubtVital struct {
+	Status   PayoutStatus
+	Reason   string // blocked_reason; empty unless blocked
+	Currency string
+	Count    int64
+	Amount   int64 // minor units; cut to 64 bits
+	Oldest   time.Duration
+}
+
+// FeedVital is how a feed is doing.
+type FeedVital struct {
+	Source, URL string
+	Age         time.Duration // since the last poll
+	Failures    int64         // in a row
+}
+
+// unnumberedBound is as far as waiting events are counted.
+const unnumberedBound = 1_000_000
+
+const vitalsQuery = `with clock as materialized (select ` + businessNow + ` as now)
+select
+	coalesce((select extract(epoch from now - min(created_at)) from payouts where status in ('pending', 'releasing')), 0)::bigint as oldest_unpaid,
+	(select count(*) from (select from event_outbox limit $1) o) as unnumbered,
+	coalesce((select extract(epoch from now - e.occurred_at) from (select partner, event_id from event_outbox order by ordinal limit 1) o
+		join events e on e.id = o.event_id and e.partner = o.partner), 0)::bigint as relay_lag,
+	(select count(*) from deliveries where status = 'parked') as parked,
+	(select count(*) from webhook_progress where active and failures >= $2) as failing,
+	(select count(*) from webhook_endpoints where status = 'disabled' and note is not null and deleted_at is null) as disabled,
+	(select count(*) from claims where status = 'deferred' and next_review_at < now - interval '1 hour') as reviews_overdue,
+	(select count(*) from quotes where status = 'priced' and expires_at < now - interval '10 minutes')
+		+ (select count(*) from policies where status = 'active' and expires_at < now - interval '10 minutes') as expiry_overdue
+from clock`
+
+// Vitals reads the figures, in a few statements that indexes answer. System and
+// operators only.
+func (s *Service) Vitals(ctx context.Context, actor Actor) (*Vitals, error) {
+	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
+		return nil, err
+	}
+	v := new(Vitals)
+	var unpaid, lag int64
+	err := s.pool.QueryRow(ctx, vitalsQuery, unnumberedBound, illAfter).Scan(&unpaid, &v.Unnumbered, &lag, &v.Parked,
+		&v.Failing, &v.Disabled, &v.ReviewsOverdue, &v.ExpiryOverdue)
+	if err != nil {
+		return nil, explain(fmt.Errorf("read vitals: %w", err))
+	}
+	v.OldestUnpaid, v.RelayLag = time.Duration(unpaid)*time.Second, time.Duration(max(0, lag))*time.Second
+	return v, explain(s.vitalLists(ctx, v))
+}
+
+func (s *Service) vitalLists(ctx context.Context, v *Vitals) error {
+	var doubts []struct {
+		Status        PayoutStatus
+		Reason        string
+		Currency      string
+		Count, Amount int64
+		Seconds       int64
+	}
+	err := s.preparedRows(ctx, s.pool, &doubts, `select status, coalesce(blocked_reason, '') as reason, currency, count(*) as count,
+			least(sum(amount), 9223372036854775807)::bigint as amount, extract(epoch from max(`+businessNow+` - created_at))::bigint as seconds
+		from payouts where status in ('reconciling', 'blocked') group by 1, 2, 3 order by 1, 2, 3`)
+	if err != nil {
+		return fmt.Errorf("read money in doubt: %w", err)
+	}
+	for _, d := range doubts {
+		v.Doubt = append(v.Doubt, DoubtVital{d.Status, d.Reason, d.Currency, d.Count, d.Amount, time.Duration(d.Seconds) * time.Second})
+	}
+	var feeds []struct {
+		Source, URL       string
+		Seconds, Failures int64
+	}
+	err = s.preparedRows(ctx, s.pool, &feeds, `select source, url, coalesce(extract(epoch from `+businessNow+` - polled_at), 0)::bigint as seconds, failures::bigint as failures
+		from feed_polls order by 1, 2`)
+	for _, f := range feeds {
+		v.Feeds = append(v.Feeds, FeedVital{f.Source, f.URL, time.Duration(f.Seconds) * time.Second, f.Failures})
+	}
+	return err
+}

@@ -1,0 +1,60 @@
+package model_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/model"
+	"parapet/model/modeltest"
+)
+
+func TestEveryVitalIsProvoked(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t, modeltest.Unchecked())
+	quiet, err := b.Service.Vitals(t.Context(), b.Operator)
+	require.NoError(t, err)
+	require.Equal(t, model.Vitals{}, *quiet, "a quiet service worries nobody")
+
+	policy := b.Cover("quake-circle", nil)
+	b.Observe(modeltest.Quake("us1", b.Now(), epicentre, "6.4"))
+	b.Work()
+	url := "https://example.com/hooks"
+	endpoint, err := b.Service.CreateWebhookEndpoint(t.Context(), b.Acme, model.WebhookEndpointRequest{URL: &url})
+	require.NoError(t, err)
+	require.NoError(t, b.Service.KeepPoll(t.Context(), model.FeedPoll{Source: "usgs", URL: "https://example.com/feed", Failures: 3}, time.Minute))
+	b.Quote("rain-excess", nil)
+	_, err = b.DB.Pool.Exec(t.Context(), `insert into deliveries (id, partner, created_at, updated_at, endpoint_id, event_id, sequence, subject_id, status, tries, attempts)
+			select gen_random_uuid(), partner, now(), now(), id, gen_random_uuid(), 1, gen_random_uuid(), 'parked', 10, '[]' from webhook_endpoints;
+		update webhook_progress set failures = 10;
+		insert into payouts select (jsonb_populate_record(p, jsonb_build_object('id', gen_random_uuid(), 'status', 'pending', 'part', 9, 'blocked_reason', null))).* from payouts p;
+		update claims set status = 'deferred', next_review_at = now()`)
+	require.NoError(t, err)
+	b.After(25 * time.Hour)
+	v, err := b.Service.Vitals(t.Context(), b.Operator)
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, v.OldestUnpaid, 25*time.Hour)
+	require.GreaterOrEqual(t, v.RelayLag, 25*time.Hour)
+	require.Positive(t, v.Unnumbered)
+	require.EqualValues(t, 1, v.Parked)
+	require.EqualValues(t, 1, v.Failing)
+	require.EqualValues(t, 1, v.ReviewsOverdue)
+	require.EqualValues(t, 1, v.ExpiryOverdue, "a quote that nobody swept")
+	require.Len(t, v.Feeds, 1)
+	require.GreaterOrEqual(t, v.Feeds[0].Age, 25*time.Hour)
+	require.EqualValues(t, 3, v.Feeds[0].Failures)
+	require.Len(t, v.Doubt, 1)
+	require.Equal(t, model.PayoutBlocked, v.Doubt[0].Status)
+	require.EqualValues(t, 2_000_000, v.Doubt[0].Amount)
+	require.Equal(t, policy.Limit.Currency, v.Doubt[0].Currency)
+	require.GreaterOrEqual(t, v.Doubt[0].Oldest, 25*time.Hour)
+
+	_, err = b.DB.Pool.Exec(t.Context(), "update webhook_endpoints set status = 'disabled', note = 'It answered 410 Gone.' where partner_reference is null")
+	require.NoError(t, err)
+	v, err = b.Service.Vitals(t.Context(), b.Operator)
+	require.NoError(t, err)
+	require.EqualValues(t, 1, v.Disabled, endpoint.ID)
+	_, err = b.Service.Vitals(t.Context(), b.Acme)
+	require.Equal(t, model.CodeInsufficientScope, model.CodeOf(err))
+}
