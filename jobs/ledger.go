@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/jackc/pgx/v5"
@@ -48,4 +49,19 @@ func (l *Ledger) Find(ctx context.Context, key string) (rail.Entry, bool, error)
 		return entry, false, fmt.Errorf("read entry: %w", err)
 	}
 	return entry, true, nil
+}
+
+// Day implements rail.Ledger.
+func (l *Ledger) Day(ctx context.Context, day time.Time) ([]rail.Entry, error) {
+	rows, err := l.pool.Query(ctx, "select body::text from simulator_transfers where created_at >= $1 and created_at < $2 order by created_at, key", day, day.AddDate(0, 0, 1))
+	if err != nil {
+		return nil, fmt.Errorf("read entries: %w", err)
+	}
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (entry rail.Entry, err error) {
+		var body string
+		if err = row.Scan(&body); err == nil {
+			err = json.Unmarshal([]byte(body), &entry)
+		}
+		return entry, err
+	})
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river"
 	"github.com/stretchr/testify/require"
@@ -181,8 +182,77 @@ func (s *shop) becomes(claim, status string) wire.Payout {
 
 // release works a payout's job once.
 func (s *shop) release(job model.ReleasePayout) error {
-	worker := &releasePayout{service: s.Service, rail: s.rail, log: s.logger()}
+	return s.releaseBy(s.rail, nil, job)
+}
+
+// releaseBy works a payout's job once, by any rail and with a point to die at.
+func (s *shop) releaseBy(by rail.Rail, at func(step), job model.ReleasePayout) error {
+	worker := &releasePayout{service: s.Service, rail: by, log: s.logger(), at: at}
 	return worker.Work(s.t.Context(), &river.Job[model.ReleasePayout]{Args: job})
+}
+
+// read is a payout as its partner reads it.
+func (s *shop) read(job model.ReleasePayout) *wire.Payout {
+	s.t.Helper()
+	payout, err := s.Service.GetPayout(s.t.Context(), s.Acme, job.ID)
+	require.NoError(s.t, err)
+	return payout
+}
+
+// fleet are n payouts of as many claims, ready to go out.
+func (s *shop) fleet(n int) []model.ReleasePayout {
+	s.t.Helper()
+	policies := make([]*wire.Policy, n)
+	check := &verifyPayoutMethod{service: s.Service, rail: s.rail}
+	for i := range policies {
+		policies[i] = s.Cover("quake-circle", nil)
+		method := s.Record(modeltest.PolicyIBAN(policies[i].ID))
+		require.NoError(s.t, check.Work(s.t.Context(), &river.Job[model.VerifyPayoutMethod]{Args: model.VerifyPayoutMethod{Partner: "acme", ID: method.ID}}))
+	}
+	quake, _, err := s.Service.RecordObservation(s.t.Context(), s.Source, modeltest.Quake("us1000chhc", s.Now(), epicentre, "6.4"), false)
+	require.NoError(s.t, err)
+	require.NoError(s.t, s.Service.Evaluate(s.t.Context(), model.EvaluateOccurrences{Occurrences: []string{*quake.OccurrenceID}}))
+	rows, err := s.pool.Query(s.t.Context(), "select args->>'id' from river.river_job where kind = 'release_payout' order by id")
+	require.NoError(s.t, err)
+	ids, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	require.NoError(s.t, err)
+	require.Len(s.t, ids, n)
+	fleet := make([]model.ReleasePayout, n)
+	for i, id := range ids {
+		fleet[i] = model.ReleasePayout{Partner: "acme", ID: id}
+	}
+	return fleet
+}
+
+// acting is a rail whose answers a test writes; what it does not write is the
+// inner rail's.
+type acting struct {
+	rail.Rail
+
+	able    *rail.Capabilities
+	send    func(context.Context, rail.Instruction) rail.Result
+	inquire func(context.Context, string) rail.Result
+}
+
+func (a *acting) Capabilities() rail.Capabilities {
+	if a.able == nil {
+		return a.Rail.Capabilities()
+	}
+	return *a.able
+}
+
+func (a *acting) Send(ctx context.Context, i rail.Instruction) rail.Result {
+	if a.send == nil {
+		return a.Rail.Send(ctx, i)
+	}
+	return a.send(ctx, i)
+}
+
+func (a *acting) Inquire(ctx context.Context, key string) rail.Result {
+	if a.inquire == nil {
+		return a.Rail.Inquire(ctx, key)
+	}
+	return a.inquire(ctx, key)
 }
 
 // number is a test number as a partner records it.

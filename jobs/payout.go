@@ -2,8 +2,10 @@ package jobs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/riverqueue/river"
 
@@ -34,6 +36,41 @@ func (w *verifyPayoutMethod) Work(ctx context.Context, job *river.Job[model.Veri
 	return w.service.RecordVerification(ctx, job.Args.Partner, job.Args.ID, answer.Method, answer.Code, answer.Verified)
 }
 
+// sliceSize is how many payouts go to a rail that takes slices in one call.
+const sliceSize = 500
+
+// retryHorizon is how long after its first call a payout in doubt may be sent
+// again under its key. Later only a report or an operator settles it.
+const retryHorizon = 30 * time.Minute
+
+// errForgetful says that a rail cannot be trusted with the retries.
+var errForgetful = errors.New("the rail forgets keys sooner than payouts are sent again: a payout could be made twice")
+
+// trustworthy refuses a rail that forgets a key while a payout in doubt may still
+// be sent again under it.
+func trustworthy(r rail.Rail) error {
+	if r.Capabilities().Forgets(retryHorizon, 2*railTimeout) {
+		return fmt.Errorf("%w; rail %s remembers them for %s, at least %s are needed", errForgetful, r.Name(), r.Capabilities().KeyWindow, retryHorizon+2*railTimeout)
+	}
+	return nil
+}
+
+// Codes of doubt that are ours.
+const (
+	codeKeyForgotten = "key_forgotten" // not found, and too late to send again
+	codeCannotAsk    = "cannot_ask"    // the rail answers no inquiries
+)
+
+// step is a point of a release at which a worker may die.
+type step string
+
+const (
+	stepBefore   step = "before intent"
+	stepIntended step = "after intent"
+	stepAnswered step = "after answer"
+	stepRecorded step = "after commit"
+)
+
 // releasePayout pays. The intent is committed before the call and the outcome
 // after it; a worker that dies in between leaves a doubt that only the rail
 // resolves, never a second payment.
@@ -43,49 +80,118 @@ type releasePayout struct {
 	service *model.Service
 	rail    rail.Rail
 	log     *slog.Logger
+	at      func(step) // tests let a worker die here; nil outside
 }
 
 // Work implements river.Worker.
 func (w *releasePayout) Work(ctx context.Context, job *river.Job[model.ReleasePayout]) error {
-	order, wait, err := w.service.BeginRelease(ctx, w.rail.Name(), job.Args.Partner, job.Args.ID)
+	most := 1
+	if _, takes := w.rail.(rail.Slicer); takes {
+		most = sliceSize
+	}
+	w.reach(stepBefore)
+	orders, wait, err := w.service.BeginReleases(ctx, w.rail.Name(), job.Args.Partner, job.Args.ID, most)
 	switch {
 	case err != nil:
 		return err
 	case wait > 0:
 		return river.JobSnooze(wait)
-	case order == nil:
+	case len(orders) == 0:
 		return nil
 	}
-	again, err := w.service.EndRelease(ctx, w.rail.Name(), order, w.pay(ctx, order))
+	w.reach(stepIntended)
+	answers := w.pay(ctx, orders)
+	w.reach(stepAnswered)
+	ended, err := record(ctx, w.service, w.log, w.rail, orders, answers)
 	if err != nil {
 		return err
 	}
-	if again > 0 {
-		return river.JobSnooze(again)
+	w.reach(stepRecorded)
+	for _, end := range ended {
+		if end.Again > 0 {
+			return river.JobSnooze(end.Again) // the sweep wakes the others of a slice
+		}
 	}
 	return nil
 }
 
-// pay calls the rail. In doubt it inquires first; «not found» is no refusal, so
-// the same order goes out again under the same key, which pays once at most.
-func (w *releasePayout) pay(ctx context.Context, order *model.Release) model.RailAnswer {
+func (w *releasePayout) reach(at step) {
+	if w.at != nil {
+		w.at(at)
+	}
+}
+
+// pay calls the rail and returns an answer for each order, in its place.
+func (w *releasePayout) pay(ctx context.Context, orders []*model.Release) []model.RailAnswer {
 	ctx, cancel := context.WithTimeout(ctx, railTimeout)
 	defer cancel()
-	instruction := rail.Instruction{
+	results := make([]rail.Result, len(orders))
+	var fresh []int
+	for i, order := range orders {
+		if order.Doubt {
+			results[i] = w.settle(ctx, order)
+		} else {
+			fresh = append(fresh, i)
+		}
+	}
+	w.send(ctx, orders, fresh, results)
+	answers := make([]model.RailAnswer, len(orders))
+	for i, order := range orders {
+		answers[i] = answer(results[i], instruction(order))
+		callCount.WithLabelValues(w.rail.Name(), string(answers[i].Outcome)).Inc()
+		if results[i].Err != nil {
+			w.log.WarnContext(ctx, "rail in doubt", "order", instruction(order), "attempt", order.Attempt, "code", results[i].Code, "error", results[i].Err)
+		}
+	}
+	return answers
+}
+
+// send pays what was never sent under its key: in one call where the rail takes
+// slices.
+func (w *releasePayout) send(ctx context.Context, orders []*model.Release, fresh []int, results []rail.Result) {
+	slicer, takes := w.rail.(rail.Slicer)
+	if !takes {
+		for _, i := range fresh {
+			results[i] = w.rail.Send(ctx, instruction(orders[i]))
+		}
+		return
+	}
+	if len(fresh) == 0 {
+		return
+	}
+	instructions := make([]rail.Instruction, len(fresh))
+	for at, i := range fresh {
+		instructions[at] = instruction(orders[i])
+	}
+	for at, result := range slicer.SendAll(ctx, instructions) {
+		results[fresh[at]] = result
+	}
+}
+
+// settle asks what became of an order in doubt. «Not found» is no refusal: the
+// order goes out again under the same key, which pays once at most as long as the
+// rail remembers keys. A rail that cannot be asked is waited for.
+func (w *releasePayout) settle(ctx context.Context, order *model.Release) rail.Result {
+	able := w.rail.Capabilities()
+	if !able.Inquirable {
+		return rail.Result{Outcome: rail.Unknown, Code: codeCannotAsk}
+	}
+	result := w.rail.Inquire(ctx, order.Key)
+	switch {
+	case result.Outcome != rail.NotFound:
+		return result
+	case order.Age >= retryHorizon || able.Forgets(order.Age, 2*railTimeout):
+		return rail.Result{Outcome: rail.NotFound, Code: codeKeyForgotten}
+	default:
+		return w.rail.Send(ctx, instruction(order))
+	}
+}
+
+func instruction(order *model.Release) rail.Instruction {
+	return rail.Instruction{
 		Key: order.Key, PayoutID: order.PayoutID, Amount: order.Amount,
 		Payee: rail.Payee{Beneficiary: order.Beneficiary, Number: order.Number},
 	}
-	var result rail.Result
-	if order.Doubt && w.rail.Capabilities().Inquirable {
-		result = w.rail.Inquire(ctx, order.Key)
-	}
-	if !order.Doubt || result.Outcome == rail.NotFound {
-		result = w.rail.Send(ctx, instruction)
-	}
-	if result.Err != nil {
-		w.log.WarnContext(ctx, "rail in doubt", "order", instruction, "attempt", order.Attempt, "code", result.Code, "error", result.Err)
-	}
-	return answer(result, instruction)
 }
 
 func answer(result rail.Result, instruction rail.Instruction) model.RailAnswer {

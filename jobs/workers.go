@@ -86,8 +86,12 @@ type Workers struct {
 	relay  relay
 }
 
-// NewWorkers prepares workers; nothing runs before Start.
+// NewWorkers prepares workers; nothing runs before Start. It refuses a rail that
+// forgets keys too soon.
 func NewWorkers(c Config) (*Workers, error) {
+	if err := trustworthy(c.Rail); err != nil {
+		return nil, err
+	}
 	client, err := river.NewClient(riverpgxv5.New(c.Pool), &river.Config{
 		Schema: Schema, Logger: slog.New(warnings{c.Log.Handler()}), Workers: c.workers(), PeriodicJobs: c.periodic(), Queues: queues,
 		FetchPollInterval: 200 * time.Millisecond, FetchCooldown: 50 * time.Millisecond,

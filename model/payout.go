@@ -152,34 +152,25 @@ func (u *unit) methodsOf(ctx context.Context, policies []*policyRow) (map[uuid.U
 
 // movePayout moves a locked payout and tells it; the caller writes told.
 func (u *unit) movePayout(ctx context.Context, claim *claimRow, row *payoutRow, to PayoutStatus, summary string) error {
-	if to != PayoutBlocked {
-		row.BlockedReason, row.HeldOver = nil, nil
-	}
-	event, err := move(ctx, u, row, PayoutArrows, &row.Status, to, "blocked_reason", "held_over", "payout_method_id", "attempts",
-		"key_number", "next_attempt_at", "provider", "provider_reference", "released_at", "reconciled_at")
-	if err != nil {
+	out := outgoingOf(claim, row)
+	if err := u.stepPayout(claim, row, to, summary); err != nil {
 		return err
 	}
-	return u.sayPayout(claim, row, event, summary)
+	return u.savePayout(ctx, out)
 }
 
 // block moves a payout to blocked, or changes why it is.
 func (u *unit) block(ctx context.Context, claim *claimRow, row *payoutRow, reason BlockedReason) error {
-	was := row.BlockedReason
-	row.BlockedReason, row.NextAttemptAt = &reason, nil
-	if !row.held() {
-		row.HeldOver = nil
-	}
-	if row.Status != PayoutBlocked {
-		return u.movePayout(ctx, claim, row, PayoutBlocked, blockedSentence(reason))
-	}
-	if was != nil && *was == reason {
-		return nil
-	}
-	if err := u.save(ctx, row, "blocked_reason", "held_over", "next_attempt_at"); err != nil {
+	out := outgoingOf(claim, row)
+	if err := u.blockLocked(claim, row, reason); err != nil || row.Version == out.was {
 		return err
 	}
-	return u.sayPayout(claim, row, EventPayoutUpdated, blockedSentence(reason))
+	return u.savePayout(ctx, out)
+}
+
+func (u *unit) savePayout(ctx context.Context, out outgoing) error {
+	return u.update(ctx, out.row, out.was, []string{string(out.from)}, "status", "blocked_reason", "held_over", "payout_method_id", "attempts",
+		"key_number", "next_attempt_at", "provider", "provider_reference", "released_at", "reconciled_at", "version", "updated_at")
 }
 
 // reconsider looks at a claim's payouts again after its methods changed. What

@@ -3,9 +3,11 @@ package model
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 	"github.com/uptrace/bun"
 
 	"parapet/model/account"
@@ -31,9 +33,11 @@ type attemptRow struct {
 // Release is the order to pay, committed before any rail is called.
 type Release struct {
 	Partner, PayoutID string
-	Attempt           int    // fences this call
-	Key               string // the rail's idempotency key
-	Doubt             bool   // an earlier call under this key has no known end: inquire before sending
+	Attempt           int           // fences this call
+	Key               string        // the rail's idempotency key
+	Doubt             bool          // an earlier call under this key has no known end: inquire before sending
+	Age               time.Duration // since the first call under this key was intended; a rail forgets keys
+	Underway          bool          // the call has no known end yet; see Sent
 	Amount            money.Money
 	Beneficiary       account.Beneficiary
 	Number            account.Number
@@ -53,6 +57,9 @@ const (
 	OutcomeMismatch Outcome = "mismatch"
 )
 
+// paid tells whether money moved, the right one or not.
+func (o Outcome) paid() bool { return o == OutcomeAccepted || o == OutcomeMismatch }
+
 // RailAnswer is what a rail said.
 type RailAnswer struct {
 	Outcome   Outcome
@@ -64,189 +71,186 @@ type RailAnswer struct {
 // over: longer than a job may run.
 const releaseLease = 60 * time.Second
 
-// BeginRelease commits the intent to pay and returns the order. It returns nil
-// when there is nothing to do, and how long to wait when it is somebody else's
-// turn. A payout whose last call has no known end comes back with Doubt and the
-// same key.
-func (s *Service) BeginRelease(ctx context.Context, rail, partner, id string) (order *Release, wait time.Duration, err error) {
+// outgoing is a locked payout on its way out, with what it was when it was read:
+// rows change in memory and are written together.
+type outgoing struct {
+	claim *claimRow
+	row   *payoutRow
+	was   int64
+	from  PayoutStatus
+}
+
+func outgoingOf(claim *claimRow, row *payoutRow) outgoing {
+	return outgoing{claim, row, row.Version, row.Status}
+}
+
+// BeginRelease is BeginReleases of one payout; nil when there is nothing to send.
+func (s *Service) BeginRelease(ctx context.Context, rail, partner, id string) (*Release, time.Duration, error) {
+	orders, wait, err := s.BeginReleases(ctx, rail, partner, id, 1)
+	if err != nil || len(orders) == 0 {
+		return nil, wait, err
+	}
+	return orders[0], 0, nil
+}
+
+// BeginReleases commits the intent to pay and returns the orders: for a payout,
+// and for up to most payouts in all that are as due as it is, whosever they are.
+// It returns none when there is nothing to do, and how long to wait when it is
+// somebody else's turn. A payout whose last call has no known end comes back
+// alone, with Doubt and the same key.
+func (s *Service) BeginReleases(ctx context.Context, rail, partner, id string, most int) (orders []*Release, wait time.Duration, err error) {
 	err = s.payoutChange(ctx, System(), partner, id, func(ctx context.Context, u *unit, claim *claimRow, row *payoutRow) error {
+		orders, wait = nil, 0
 		if row.NextAttemptAt == nil {
 			return nil // final or blocked
 		}
-		if wait = row.NextAttemptAt.Sub(u.now); wait > 0 {
+		if until := row.NextAttemptAt.Sub(u.now); until > 0 {
+			wait = until
 			return nil
 		}
-		wait = 0
-		method := new(payoutMethodRow)
-		if err := u.NewSelect().Model(method).Where("id = ?", row.PayoutMethodID).Where("partner = ?", partner).Scan(ctx); err != nil {
-			return fmt.Errorf("read payout method: %w", err)
+		slice := []outgoing{outgoingOf(claim, row)}
+		if most > 1 && row.Status == PayoutPending {
+			more, err := u.alsoDue(ctx, claim, most-1)
+			if err != nil {
+				return err
+			}
+			slice = append(slice, more...)
 		}
-		proceed, err := u.intend(ctx, claim, row, method)
-		if err != nil || !proceed {
-			return err
-		}
-		order, err = u.order(ctx, rail, row, method)
+		orders, err = u.intend(ctx, rail, slice)
 		return err
 	})
-	return order, wait, err
+	return orders, wait, err
 }
 
-// intend moves a pending payout to releasing, or renews the lease of one in
-// doubt; false when it got blocked instead.
-func (u *unit) intend(ctx context.Context, claim *claimRow, row *payoutRow, method *payoutMethodRow) (bool, error) {
-	lease := u.now.Add(releaseLease)
-	row.Attempts++
-	row.NextAttemptAt = &lease
-	if row.Status != PayoutPending {
-		if err := u.save(ctx, row, "attempts", "next_attempt_at"); err != nil {
-			return false, err
-		}
-		err := u.sayPayout(claim, row, EventPayoutUpdated, "The rail is asked what became of the payout.")
-		if err == nil {
-			err = u.told(ctx, claim)
-		}
-		return true, err
+// alsoDue locks other claims' payouts that are ready to go out and that nobody
+// else works on.
+func (u *unit) alsoDue(ctx context.Context, but *claimRow, most int) ([]outgoing, error) {
+	var claims []claimRow
+	text := u.svc.texts.of(but, "lock due", func() string {
+		return u.NewSelect().Model(but).Where(`(c.id, c.partner) in (select po.claim_id, po.partner from payouts as po
+			where po.status = 'pending' and po.next_attempt_at <= $1 and po.claim_id <> $2 order by po.next_attempt_at limit $3)`).
+			OrderExpr("c.id").For("NO KEY UPDATE SKIP LOCKED").String()
+	})
+	if err := u.svc.preparedRows(ctx, u.pg, &claims, text, u.now, but.ID, most); err != nil || len(claims) == 0 {
+		return nil, explain(err)
 	}
-	if method.Status != MethodVerified {
-		row.Attempts--
-		if err := u.block(ctx, claim, row, BlockedMethodUnverified); err != nil {
-			return false, err
-		}
-		return false, u.told(ctx, claim)
+	ids := make([]uuid.UUID, len(claims))
+	byID := make(map[uuid.UUID]*claimRow, len(claims))
+	for i := range claims {
+		ids[i], byID[claims[i].ID] = claims[i].ID, &claims[i]
 	}
-	if err := u.movePayout(ctx, claim, row, PayoutReleasing, fmt.Sprintf("The payout of %s is on its way to the rail.", row.money())); err != nil {
-		return false, err
+	var rows []payoutRow
+	text = u.svc.texts.of((*payoutRow)(nil), "lock due", func() string {
+		return u.NewSelect().Model((*payoutRow)(nil)).Where("po.claim_id = any($1) and po.status = 'pending' and po.next_attempt_at <= $2").
+			OrderExpr("po.id").For("NO KEY UPDATE SKIP LOCKED").String()
+	})
+	if err := u.svc.preparedRows(ctx, u.pg, &rows, text, ids, u.now); err != nil {
+		return nil, fmt.Errorf("lock due payouts: %w", err)
 	}
-	return true, u.told(ctx, claim)
+	slice := make([]outgoing, 0, len(rows))
+	for i := range rows {
+		claim := byID[rows[i].ClaimID]
+		u.sinceTold(claim)
+		u.since(&rows[i].header)
+		slice = append(slice, outgoingOf(claim, &rows[i]))
+	}
+	return slice, nil
 }
 
-func (u *unit) order(ctx context.Context, rail string, row *payoutRow, method *payoutMethodRow) (*Release, error) {
-	doubt, err := u.NewSelect().Model((*attemptRow)(nil)).Where("payout_id = ?", row.ID).Where("partner = ?", row.Partner).
-		Where("key = ?", row.key()).Exists(ctx)
+// intend moves pending payouts to releasing, renews the lease of those in doubt
+// and blocks what may not go out.
+func (u *unit) intend(ctx context.Context, rail string, slice []outgoing) ([]*Release, error) {
+	known, err := u.knownOf(ctx, slice)
 	if err != nil {
-		return nil, fmt.Errorf("read attempts: %w", err)
+		return nil, err
 	}
+	var orders []*Release
+	for _, out := range slice {
+		row, method := out.row, known.methods[*out.row.PayoutMethodID]
+		if row.Status == PayoutPending && (method == nil || method.Status != MethodVerified) {
+			if err := u.blockLocked(out.claim, row, BlockedMethodUnverified); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if err := u.set(out.claim, row); err != nil {
+			return nil, err
+		}
+		order, err := u.order(row, method, known.first[row.key()])
+		if err != nil {
+			return nil, err
+		}
+		orders = append(orders, order)
+	}
+	u.keepAttempts(rail, orders)
+	u.keepPayouts(slice)
+	return orders, nil
+}
+
+// set gives a payout to this worker until the lease ends.
+func (u *unit) set(claim *claimRow, row *payoutRow) error {
+	row.Attempts++
+	row.NextAttemptAt = new(u.now.Add(releaseLease))
+	if row.Status == PayoutPending {
+		return u.stepPayout(claim, row, PayoutReleasing, fmt.Sprintf("The payout of %s is on its way to the rail.", row.money()))
+	}
+	u.touch(&row.header)
+	return u.sayPayout(claim, row, EventPayoutUpdated, "The rail is asked what became of the payout.")
+}
+
+func (u *unit) order(row *payoutRow, method *payoutMethodRow, first time.Time) (*Release, error) {
 	number, err := method.number(u.svc.keys)
 	if err != nil {
 		return nil, fmt.Errorf("open account of %s: %w", nounPayoutMethod.id(method.ID), err)
 	}
-	attempt := &attemptRow{PayoutID: row.ID, Partner: row.Partner, Number: row.Attempts, Rail: rail, Key: row.key(), StartedAt: u.now}
-	if _, err := u.NewInsert().Model(attempt).Exec(ctx); err != nil {
-		return nil, fmt.Errorf("write attempt: %w", err)
-	}
-	return &Release{
-		Partner: row.Partner, PayoutID: nounPayout.id(row.ID), Attempt: row.Attempts, Key: row.key(), Doubt: doubt,
-		Amount: row.money(), Number: number,
+	order := &Release{
+		Partner: row.Partner, PayoutID: nounPayout.id(row.ID), Attempt: row.Attempts, Key: row.key(), Amount: row.money(), Number: number,
 		Beneficiary: account.Beneficiary{Name: method.BeneficiaryName, Country: method.BeneficiaryCountry},
-	}, nil
+	}
+	if !first.IsZero() {
+		order.Doubt, order.Age = true, u.now.Sub(first)
+	}
+	return order, nil
 }
 
-// doubtDelays is how long after each unanswered call the rail is asked again;
-// the last one repeats.
-var doubtDelays = []time.Duration{5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, time.Hour}
+// known is what a release has to know of its payouts.
+type known struct {
+	methods map[uuid.UUID]*payoutMethodRow
+	first   map[string]time.Time // when a key was first used
+}
 
-// EndRelease records what the rail said of an order and returns how long to wait
-// before it is asked again, zero when its word is final. Success is recorded
-// whichever attempt brought it; doubt never becomes a refusal.
-func (s *Service) EndRelease(ctx context.Context, rail string, order *Release, answer RailAnswer) (again time.Duration, err error) {
-	err = s.payoutChange(ctx, Actor{Kind: ActorRail, Name: rail}, order.Partner, order.PayoutID, func(ctx context.Context, u *unit, claim *claimRow, row *payoutRow) error {
-		if err := u.endAttempt(ctx, row, order.Attempt, answer); err != nil {
-			return err
-		}
-		again, err = u.end(ctx, rail, claim, row, order, answer)
-		if err != nil {
-			return err
-		}
-		return u.told(ctx, claim)
+func (u *unit) knownOf(ctx context.Context, slice []outgoing) (*known, error) {
+	k := &known{map[uuid.UUID]*payoutMethodRow{}, map[string]time.Time{}}
+	var methods, payouts []uuid.UUID
+	var keys []string
+	for _, out := range slice {
+		methods, payouts, keys = append(methods, *out.row.PayoutMethodID), append(payouts, out.row.ID), append(keys, out.row.key())
+	}
+	text := u.svc.texts.of((*payoutMethodRow)(nil), "by ids", func() string {
+		return u.NewSelect().Model((*payoutMethodRow)(nil)).Where("pm.id = any($1)").String()
 	})
-	return again, err
-}
-
-// end judges whose word it is. Only the last call may refuse or doubt, because
-// a later one is under way with the same key and may pay. Money that went out
-// under a key that was given up is nothing to try again.
-func (u *unit) end(ctx context.Context, rail string, claim *claimRow, row *payoutRow, order *Release, answer RailAnswer) (time.Duration, error) {
-	paid := answer.Outcome == OutcomeAccepted || answer.Outcome == OutcomeMismatch
-	underway := row.Status == PayoutReleasing || row.Status == PayoutReconciling
-	switch {
-	case paid && order.Key != row.key() && (underway || row.Status == PayoutPending || row.Status == PayoutBlocked):
-		return 0, u.block(ctx, claim, row, BlockedRailMismatch)
-	case !underway || !paid && order.Attempt != row.Attempts:
-		return 0, nil // the rail's word arrived another way, or is still to come
-	default:
-		return u.conclude(ctx, rail, claim, row, answer)
-	}
-}
-
-func (u *unit) endAttempt(ctx context.Context, row *payoutRow, number int, answer RailAnswer) error {
-	outcome := answer.Outcome
-	if outcome == OutcomeMismatch {
-		outcome = OutcomeAccepted
-	}
-	_, err := u.NewUpdate().Model((*attemptRow)(nil)).Set("ended_at = ?", u.now).Set("outcome = ?", outcome).
-		Set("code = ?", textOrNil(answer.Code)).Set("provider_reference = ?", textOrNil(answer.Reference)).
-		Where("payout_id = ?", row.ID).Where("partner = ?", row.Partner).Where("number = ?", number).Where("ended_at is null").Exec(ctx)
-	if err != nil {
-		return fmt.Errorf("finish attempt: %w", err)
-	}
-	return nil
-}
-
-func (u *unit) conclude(ctx context.Context, rail string, claim *claimRow, row *payoutRow, answer RailAnswer) (time.Duration, error) {
-	row.Provider = &rail
-	switch answer.Outcome {
-	case OutcomeAccepted:
-		row.ProviderReference, row.ReleasedAt, row.NextAttemptAt = textOrNil(answer.Reference), &u.now, nil
-		return 0, u.movePayout(ctx, claim, row, PayoutReleased, fmt.Sprintf("The rail accepted the payout of %s (%s).", row.money(), answer.Reference))
-	case OutcomeRefused:
-		row.KeyNumber++
-		return 0, u.block(ctx, claim, row, BlockedRailRejected)
-	case OutcomeMismatch:
-		row.ProviderReference = textOrNil(answer.Reference)
-		return 0, u.block(ctx, claim, row, BlockedRailMismatch)
-	case OutcomeUnknown:
-	}
-	again := doubtDelays[min(row.Attempts, len(doubtDelays))-1]
-	next := u.now.Add(again)
-	row.NextAttemptAt = &next
-	if row.Status == PayoutReleasing {
-		return again, u.movePayout(ctx, claim, row, PayoutReconciling, "The rail's answer is unknown; it is asked until it is clear.")
-	}
-	if err := u.save(ctx, row, "next_attempt_at", "provider"); err != nil {
-		return 0, err
-	}
-	return again, u.sayPayout(claim, row, EventPayoutUpdated, "The rail's answer is still unknown.")
-}
-
-// payoutChange is a change of one payout on its way.
-func (s *Service) payoutChange(ctx context.Context, actor Actor, partner, id string, do func(context.Context, *unit, *claimRow, *payoutRow) error) error {
-	key, err := nounPayout.parse(id)
-	if err != nil {
-		return err
-	}
-	return s.change(ctx, actor, func(ctx context.Context, u *unit) error {
-		claim, row, err := u.lockPayout(ctx, partner, key)
-		if err != nil {
-			return err
+	u.later.Queue(text, methods).Query(func(rows pgx.Rows) error {
+		for rows.Next() {
+			row := new(payoutMethodRow)
+			if err := u.svc.scan(rows, reflect.ValueOf(row).Elem()); err != nil {
+				return err
+			}
+			k.methods[row.ID] = row
 		}
-		return do(ctx, u, claim, row)
+		return rows.Err()
 	})
-}
-
-// lockPayout locks a payout, and its claim before it. Without a partner it is
-// whoever's payout the actor may see.
-func (u *unit) lockPayout(ctx context.Context, partner string, id uuid.UUID) (*claimRow, *payoutRow, error) {
-	row := new(payoutRow)
-	if err := u.actor.tenancy(u.NewSelect().Model(row).Where("po.id = ?0 and ?1 in ('', po.partner)", id, partner)).Scan(ctx); err != nil {
-		if absent(err) {
-			return nil, nil, nounPayout.notFound()
-		}
-		return nil, nil, fmt.Errorf("read payout: %w", err)
+	u.later.Queue("select key, min(started_at) from payout_attempts where payout_id = any($1) and key = any($2) group by key", payouts, keys).
+		Query(func(rows pgx.Rows) error {
+			var key string
+			var at time.Time
+			_, err := pgx.ForEachRow(rows, []any{&key, &at}, func() error {
+				k.first[key] = at
+				return nil
+			})
+			return err
+		})
+	if err := u.send(ctx); err != nil {
+		return nil, fmt.Errorf("read payout methods and attempts: %w", err)
 	}
-	claim, err := u.lockClaim(ctx, row.ClaimID)
-	if err != nil {
-		return nil, nil, err
-	}
-	row = new(payoutRow)
-	return claim, row, u.locked(ctx, row, id, nounPayout)
+	return k, nil
 }

@@ -47,6 +47,25 @@ func (u *unit) tell(claim *claimRow, kind EventType, event *uuid.UUID, summary s
 	return nil
 }
 
+// keepEntries writes all sentences in one statement.
+func (u *unit) keepEntries() {
+	n := len(u.entries)
+	ids, claims, events := make([]uuid.UUID, n), make([]uuid.UUID, n), make([]*uuid.UUID, n)
+	partners, kinds, summaries, data := make([]string, n), make([]string, n), make([]string, n), make([]string, n)
+	actors, names := make([]string, n), make([]string, n)
+	sequences, times := make([]int64, n), make([]time.Time, n)
+	for i, e := range u.entries {
+		ids[i], claims[i], events[i], partners[i], kinds[i] = e.ID, e.ClaimID, e.EventID, e.Partner, string(e.Kind)
+		summaries[i], data[i], actors[i], names[i] = e.Summary, string(e.Data), string(e.ActorKind), e.ActorName
+		sequences[i], times[i] = e.Sequence, e.At
+	}
+	u.later.Queue(`insert into timeline_entries (id, partner, claim_id, sequence, kind, at, actor_kind, actor_name, summary, data, event_id)
+		select id, partner, claim_id, sequence, kind, at, actor_kind, actor_name, summary, data::json, event_id
+		from unnest($1::uuid[], $2::text[], $3::uuid[], $4::bigint[], $5::text[], $6::timestamptz[], $7::text[], $8::text[], $9::text[], $10::text[], $11::uuid[])
+			as e (id, partner, claim_id, sequence, kind, at, actor_kind, actor_name, summary, data, event_id)`,
+		ids, partners, claims, sequences, kinds, times, actors, names, summaries, data, events)
+}
+
 // told writes how far a claim's story has come when nothing else of the claim
 // changes. A story is not a change of the record: its version stays.
 func (u *unit) told(ctx context.Context, claim *claimRow) error {

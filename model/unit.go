@@ -195,17 +195,13 @@ func (u *unit) commit(ctx context.Context) error {
 	if len(u.events) > 0 {
 		u.keepEvents()
 	}
-	if len(u.entries) > 0 || len(u.jobs) > 0 {
+	if len(u.entries) > 0 {
+		u.keepEntries()
+	}
+	if len(u.jobs) > 0 {
 		if err := u.send(ctx); err != nil {
 			return fmt.Errorf("write events: %w", err)
 		}
-	}
-	if len(u.entries) > 0 {
-		if _, err := u.NewInsert().Model(&u.entries).Exec(ctx); err != nil {
-			return fmt.Errorf("write timeline: %w", err)
-		}
-	}
-	if len(u.jobs) > 0 {
 		if err := u.svc.queue.Insert(ctx, u.Conn, u.jobs); err != nil {
 			return fmt.Errorf("ask for work: %w", err)
 		}

@@ -3,6 +3,7 @@ package rail
 import (
 	"context"
 	"sync"
+	"time"
 
 	"parapet/model/money"
 )
@@ -28,6 +29,8 @@ type Ledger interface {
 	Record(ctx context.Context, entry Entry) (Entry, error)
 	// Find returns the entry of a key, false where there is none.
 	Find(ctx context.Context, key string) (Entry, bool, error)
+	// Day returns the entries that were written on a UTC day, in their order.
+	Day(ctx context.Context, day time.Time) ([]Entry, error)
 }
 
 // Memory is a ledger that lasts as long as the process.
@@ -62,6 +65,9 @@ func (m *Memory) Find(_ context.Context, key string) (Entry, bool, error) {
 	}
 	return m.entries[at], true, nil
 }
+
+// Day implements Ledger. Memory has no clock: it lasts one day.
+func (m *Memory) Day(context.Context, time.Time) ([]Entry, error) { return m.Entries(), nil }
 
 // Entries returns the books in the order they were written.
 func (m *Memory) Entries() []Entry {

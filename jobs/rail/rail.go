@@ -30,6 +30,14 @@ type Rail interface {
 	Send(ctx context.Context, instruction Instruction) Result
 	// Inquire tells what became of a key.
 	Inquire(ctx context.Context, key string) Result
+	Reporter
+}
+
+// Slicer is a rail that takes many instructions in one call, as rails do that
+// write files. SendAll answers each in its place, as Send would.
+type Slicer interface {
+	Rail
+	SendAll(ctx context.Context, instructions []Instruction) []Result
 }
 
 // Capabilities are what the release of payouts has to respect.
@@ -43,6 +51,12 @@ type Capabilities struct {
 	SettlementDelay time.Duration
 	// Currencies are the ISO 4217 codes the rail pays. Empty means all.
 	Currencies []string
+}
+
+// Forgets tells whether a rail may have forgotten a key that was first used age
+// ago, by the time a call that starts within margin arrives.
+func (c Capabilities) Forgets(age, margin time.Duration) bool {
+	return c.KeyWindow > 0 && age+margin >= c.KeyWindow
 }
 
 // Takes tells whether the rail pays a currency.

@@ -115,6 +115,24 @@ func (s *Simulator) Inquire(ctx context.Context, key string) Result {
 	}
 }
 
+// Report implements Rail: everything that was paid that day is settled.
+func (s *Simulator) Report(ctx context.Context, day time.Time, each func(Line) error) error {
+	entries, err := s.ledger.Day(ctx, day)
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		if entry.Outcome != Accepted {
+			continue
+		}
+		err := each(Line{Key: entry.Key, Reference: entry.Reference, Amount: entry.Amount, Payee: entry.Payee, Status: Settled, Date: day})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // judge is the entry a new key gets.
 func (s *Simulator) judge(i Instruction) Entry {
 	entry := Entry{

@@ -192,6 +192,8 @@ func (broken) Find(context.Context, string) (rail.Entry, bool, error) {
 	return rail.Entry{}, false, errAway
 }
 
+func (broken) Day(context.Context, time.Time) ([]rail.Entry, error) { return nil, errAway }
+
 func TestBrokenBooksAreDoubtNotRefusal(t *testing.T) {
 	t.Parallel()
 	s := rail.NewSimulator(broken{})
@@ -218,4 +220,28 @@ func TestCapabilitiesTake(t *testing.T) {
 	require.True(t, rail.Capabilities{}.Takes("KWD"))
 	require.False(t, rail.Capabilities{}.Takes("XXY"))
 	require.False(t, rail.Capabilities{Currencies: []string{"EUR"}}.Takes("KWD"))
+}
+
+func TestCapabilitiesForget(t *testing.T) {
+	t.Parallel()
+	require.False(t, rail.Capabilities{}.Forgets(1<<62, time.Hour), "no window is for ever")
+	day := rail.Capabilities{KeyWindow: 24 * time.Hour}
+	require.False(t, day.Forgets(23*time.Hour, time.Minute))
+	require.True(t, day.Forgets(23*time.Hour, time.Hour))
+}
+
+func TestTheSimulatorReportsWhatItPaid(t *testing.T) {
+	t.Parallel()
+	s := rail.NewSimulator(rail.NewMemory())
+	paid, refused := instruction(ordinary()), instruction(ordinary())
+	refused.Key, refused.Amount.Amount = "pay_1.2", 0
+	require.Equal(t, rail.Accepted, s.Send(t.Context(), paid).Outcome)
+	require.Equal(t, rail.Refused, s.Send(t.Context(), refused).Outcome)
+	var lines []rail.Line
+	collect := func(line rail.Line) error { lines = append(lines, line); return nil }
+	require.NoError(t, s.Report(t.Context(), time.Time{}, collect))
+	require.Len(t, lines, 1)
+	require.Equal(t, rail.Line{Key: paid.Key, Reference: lines[0].Reference, Amount: paid.Amount, Payee: paid.Payee.Number.String(), Status: rail.Settled}, lines[0])
+	require.ErrorIs(t, rail.NewSimulator(broken{}).Report(t.Context(), time.Time{}, collect), errAway)
+	require.ErrorIs(t, s.Report(t.Context(), time.Time{}, func(rail.Line) error { return errAway }), errAway)
 }

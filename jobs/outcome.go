@@ -1,0 +1,72 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"parapet/jobs/rail"
+	"parapet/model"
+)
+
+var (
+	callCount = promauto.NewCounterVec(prometheus.CounterOpts{
+		Name: "parapet_rail_calls_total", Help: "Orders that went to a rail, by how the call ended.",
+	}, []string{"rail", "outcome"})
+	mismatchCount = promauto.NewCounterVec(prometheus.CounterOpts{
+		Name: "parapet_rail_mismatches_total", Help: "Payments that a rail says it made otherwise than ordered. Any increase needs a person at once.",
+	}, []string{"rail"})
+)
+
+// record keeps what a rail said, whichever way it came, and raises the alarm where
+// it paid something else than was asked.
+func record(ctx context.Context, service *model.Service, log *slog.Logger, from rail.Rail, orders []*model.Release, answers []model.RailAnswer) ([]model.Ended, error) {
+	ended, err := service.EndReleases(ctx, from.Name(), orders, answers)
+	if err != nil {
+		return nil, err
+	}
+	for i, end := range ended {
+		if end.Mismatch {
+			mismatchCount.WithLabelValues(from.Name()).Inc()
+			log.ErrorContext(ctx, "rail mismatch", "rail", from.Name(), "payout", orders[i].PayoutID, "key", orders[i].Key)
+		}
+	}
+	return ended, nil
+}
+
+// ErrUnderway says that the rail's word cannot be taken while a call about the same
+// key is on its way; it shall be said again.
+var ErrUnderway = errors.New("a call about this key is under way; say it again later")
+
+// Notices takes what a rail says on its own: a callback. It is recorded by the
+// same guarded move as an answer.
+type Notices struct {
+	Service *model.Service
+	Rail    rail.Rail
+	Log     *slog.Logger
+}
+
+// Take records a rail's word about a key. It may come any number of times, before
+// the answer of the call, and long after. Errors: not_found for a key that was
+// never used with this rail, ErrUnderway.
+func (n *Notices) Take(ctx context.Context, key string, said rail.Result) error {
+	sent, err := n.Service.Sent(ctx, n.Rail.Name(), []string{key})
+	if err != nil {
+		return err
+	}
+	order := sent[key]
+	switch {
+	case order == nil:
+		n.Log.ErrorContext(ctx, "rail speaks of a key that it was never given", "rail", n.Rail.Name(), "key", key, "reference", said.Reference)
+		return model.Fail(model.CodeNotFound, "There is no payment under this key.")
+	case said.Outcome != rail.Accepted && said.Outcome != rail.Refused:
+		return nil // no news
+	case said.Outcome == rail.Refused && order.Underway:
+		return ErrUnderway
+	}
+	_, err = record(ctx, n.Service, n.Log, n.Rail, []*model.Release{order}, []model.RailAnswer{answer(said, instruction(order))})
+	return err
+}

@@ -1,0 +1,171 @@
+package model
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// doubtDelays is how long after each unanswered call the rail is asked again;
+// the last one repeats.
+var doubtDelays = []time.Duration{5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, time.Hour}
+
+// Ended is what became of an order.
+type Ended struct {
+	// Again is how long to wait before the rail is asked again, zero when its word
+	// is final.
+	Again time.Duration
+	// Mismatch tells that money moved other than it was ordered: another amount or
+	// beneficiary, or a key that was given up. Somebody has to look at once.
+	Mismatch bool
+}
+
+// EndRelease is EndReleases of one order; it returns how long to wait before the
+// rail is asked again, zero when its word is final.
+func (s *Service) EndRelease(ctx context.Context, rail string, order *Release, answer RailAnswer) (time.Duration, error) {
+	ended, err := s.EndReleases(ctx, rail, []*Release{order}, []RailAnswer{answer})
+	if err != nil {
+		return 0, err
+	}
+	return ended[0].Again, nil
+}
+
+// EndReleases records what the rail said of each order. Success is recorded
+// whichever attempt brought it; doubt never becomes a refusal.
+func (s *Service) EndReleases(ctx context.Context, rail string, orders []*Release, answers []RailAnswer) ([]Ended, error) {
+	ids := make([]uuid.UUID, len(orders))
+	for i, order := range orders {
+		var err error
+		if ids[i], err = nounPayout.parse(order.PayoutID); err != nil {
+			return nil, err
+		}
+	}
+	ended := make([]Ended, len(orders))
+	err := s.change(ctx, Actor{Kind: ActorRail, Name: rail}, func(ctx context.Context, u *unit) error {
+		locked, err := u.lockPayouts(ctx, "", ids)
+		if err != nil {
+			return err
+		}
+		slice := make([]outgoing, len(orders))
+		for i, order := range orders {
+			at := slices.IndexFunc(locked, func(out outgoing) bool { return out.row.ID == ids[i] })
+			if at < 0 {
+				return nounPayout.notFound()
+			}
+			slice[i] = locked[at]
+			if ended[i], err = u.end(rail, slice[i], order, answers[i]); err != nil {
+				return err
+			}
+		}
+		u.endAttempts(slice, orders, answers)
+		u.keepPayouts(slice)
+		return nil
+	})
+	return ended, err
+}
+
+// end judges whose word it is. Only the last call may refuse or doubt, because
+// a later one is under way with the same key and may pay. Money that went out
+// under a key that was given up is nothing to try again.
+func (u *unit) end(rail string, out outgoing, order *Release, answer RailAnswer) (Ended, error) {
+	row := out.row
+	underway := row.Status == PayoutReleasing || row.Status == PayoutReconciling
+	astray := answer.Outcome.paid() && order.Key != row.key()
+	ended := Ended{Mismatch: astray || answer.Outcome == OutcomeMismatch}
+	switch {
+	case astray && (underway || row.Status == PayoutPending || row.Status == PayoutBlocked):
+		return ended, u.blockLocked(out.claim, row, BlockedRailMismatch)
+	case astray || !underway || !answer.Outcome.paid() && order.Attempt != row.Attempts:
+		return ended, nil // the rail's word arrived another way, or is still to come
+	}
+	var err error
+	ended.Again, err = u.conclude(rail, out.claim, row, answer)
+	return ended, err
+}
+
+func (u *unit) conclude(rail string, claim *claimRow, row *payoutRow, answer RailAnswer) (time.Duration, error) {
+	row.Provider = &rail
+	switch answer.Outcome {
+	case OutcomeAccepted:
+		row.ProviderReference, row.ReleasedAt, row.NextAttemptAt = textOrNil(answer.Reference), &u.now, nil
+		return 0, u.stepPayout(claim, row, PayoutReleased, fmt.Sprintf("The rail accepted the payout of %s (%s).", row.money(), answer.Reference))
+	case OutcomeRefused:
+		row.KeyNumber++
+		return 0, u.blockLocked(claim, row, BlockedRailRejected)
+	case OutcomeMismatch:
+		row.ProviderReference = textOrNil(answer.Reference)
+		return 0, u.blockLocked(claim, row, BlockedRailMismatch)
+	case OutcomeUnknown:
+	}
+	again := doubtDelays[min(row.Attempts, len(doubtDelays))-1]
+	row.NextAttemptAt = new(u.now.Add(again))
+	if row.Status == PayoutReleasing {
+		return again, u.stepPayout(claim, row, PayoutReconciling, "The rail's answer is unknown; it is asked until it is clear.")
+	}
+	u.touch(&row.header)
+	return again, u.sayPayout(claim, row, EventPayoutUpdated, "The rail's answer is still unknown.")
+}
+
+// payoutChange is a change of one payout on its way.
+func (s *Service) payoutChange(ctx context.Context, actor Actor, partner, id string, do func(context.Context, *unit, *claimRow, *payoutRow) error) error {
+	key, err := nounPayout.parse(id)
+	if err != nil {
+		return err
+	}
+	return s.change(ctx, actor, func(ctx context.Context, u *unit) error {
+		claim, row, err := u.lockPayout(ctx, partner, key)
+		if err != nil {
+			return err
+		}
+		return do(ctx, u, claim, row)
+	})
+}
+
+// lockPayout locks a payout, and its claim before it. Without a partner it is
+// whoever's payout the actor may see.
+func (u *unit) lockPayout(ctx context.Context, partner string, id uuid.UUID) (*claimRow, *payoutRow, error) {
+	locked, err := u.lockPayouts(ctx, partner, []uuid.UUID{id})
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(locked) == 0 {
+		return nil, nil, nounPayout.notFound()
+	}
+	return locked[0].claim, locked[0].row, nil
+}
+
+// lockPayouts locks the payouts of a set that the actor may see, and their claims
+// before them, in the order of their ids.
+func (u *unit) lockPayouts(ctx context.Context, partner string, ids []uuid.UUID) ([]outgoing, error) {
+	var claims []claimRow
+	text := u.svc.texts.of((*claimRow)(nil), "lock by payouts "+u.actor.seen(), func() string {
+		return u.NewSelect().Model((*claimRow)(nil)).Where(u.actor.seen()).
+			Where("(c.id, c.partner) in (select po.claim_id, po.partner from payouts as po where po.id = any($1) and $3 in ('', po.partner))").
+			OrderExpr("c.id").For("NO KEY UPDATE").String()
+	})
+	if err := u.svc.preparedRows(ctx, u.pg, &claims, text, ids, u.actor.tenant(), partner); err != nil {
+		return nil, fmt.Errorf("lock claims of payouts: %w", err)
+	}
+	byID := make(map[uuid.UUID]*claimRow, len(claims))
+	for i := range claims {
+		byID[claims[i].ID] = &claims[i]
+		u.sinceTold(&claims[i])
+	}
+	var rows []payoutRow
+	text = u.svc.texts.of((*payoutRow)(nil), "lock all "+u.actor.seen(), func() string {
+		return u.NewSelect().Model((*payoutRow)(nil)).Where(u.actor.seen()).Where("po.id = any($1) and $3 in ('', po.partner)").
+			OrderExpr("po.id").For("NO KEY UPDATE").String()
+	})
+	if err := u.svc.preparedRows(ctx, u.pg, &rows, text, ids, u.actor.tenant(), partner); err != nil {
+		return nil, fmt.Errorf("lock payouts: %w", err)
+	}
+	locked := make([]outgoing, len(rows))
+	for i := range rows {
+		u.since(&rows[i].header)
+		locked[i] = outgoingOf(byID[rows[i].ClaimID], &rows[i])
+	}
+	return locked, nil
+}

@@ -1,0 +1,117 @@
+package model
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// stepPayout moves a locked payout in memory and tells it; keepPayouts writes it.
+func (u *unit) stepPayout(claim *claimRow, row *payoutRow, to PayoutStatus, summary string) error {
+	if to != PayoutBlocked {
+		row.BlockedReason, row.HeldOver = nil, nil
+	}
+	event, err := step(u, &row.header, PayoutArrows, &row.Status, to)
+	if err != nil {
+		return err
+	}
+	return u.sayPayout(claim, row, event, summary)
+}
+
+// blockLocked moves a locked payout to blocked in memory, or changes why it is.
+func (u *unit) blockLocked(claim *claimRow, row *payoutRow, reason BlockedReason) error {
+	was := row.BlockedReason
+	row.BlockedReason, row.NextAttemptAt = &reason, nil
+	if !row.held() {
+		row.HeldOver = nil
+	}
+	switch {
+	case row.Status != PayoutBlocked:
+		return u.stepPayout(claim, row, PayoutBlocked, blockedSentence(reason))
+	case was != nil && *was == reason:
+		return nil
+	default:
+		u.touch(&row.header)
+		return u.sayPayout(claim, row, EventPayoutUpdated, blockedSentence(reason))
+	}
+}
+
+// keepPayouts writes what changed of locked payouts, and how far their claims'
+// stories have come, in two statements however many they are. A row that is not
+// as it was read is a conflict.
+func (u *unit) keepPayouts(slice []outgoing) {
+	var ids, claims []uuid.UUID
+	var partners, from, status []string
+	var reasons, held, providers, references []*string
+	var was, sequences []int64
+	var attempts, keys []int
+	var due, released []*time.Time
+	for _, out := range slice {
+		row := out.row
+		if row.Version == out.was {
+			continue
+		}
+		ids, claims, partners = append(ids, row.ID), append(claims, row.ClaimID), append(partners, row.Partner)
+		was, from, status = append(was, out.was), append(from, string(out.from)), append(status, string(row.Status))
+		reasons, held = append(reasons, (*string)(row.BlockedReason)), append(held, (*string)(row.HeldOver))
+		attempts, keys, due = append(attempts, row.Attempts), append(keys, row.KeyNumber), append(due, row.NextAttemptAt)
+		providers, references = append(providers, row.Provider), append(references, row.ProviderReference)
+		released, sequences = append(released, row.ReleasedAt), append(sequences, out.claim.TimelineSequence)
+	}
+	if len(ids) == 0 {
+		return
+	}
+	u.later.Queue(`update payouts as po set version = n.was + 1, updated_at = $1, status = n.status, blocked_reason = n.reason, held_over = n.held,
+			attempts = n.attempts, key_number = n.key_number, next_attempt_at = n.due, provider = n.provider,
+			provider_reference = n.reference, released_at = n.released
+		from unnest($2::uuid[], $3::text[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::text[], $9::int[], $10::int[],
+			$11::timestamptz[], $12::text[], $13::text[], $14::timestamptz[])
+			as n (id, partner, was, was_in, status, reason, held, attempts, key_number, due, provider, reference, released)
+		where po.id = n.id and po.partner = n.partner and po.version = n.was and po.status = n.was_in`,
+		u.now, ids, partners, was, from, status, reasons, held, attempts, keys, due, providers, references, released).
+		Exec(func(done pgconn.CommandTag) error {
+			if done.RowsAffected() != int64(len(ids)) {
+				return overtaken()
+			}
+			return nil
+		})
+	u.later.Queue(`update claims as c set timeline_sequence = n.sequence, told_at = $1
+		from (select id, partner, max(sequence) as sequence from unnest($2::uuid[], $3::text[], $4::bigint[]) as t (id, partner, sequence) group by id, partner) as n
+		where c.id = n.id and c.partner = n.partner`, u.now, claims, partners, sequences)
+}
+
+// keepAttempts writes the intents.
+func (u *unit) keepAttempts(rail string, orders []*Release) {
+	n := len(orders)
+	if n == 0 {
+		return
+	}
+	ids, partners, numbers, keys := make([]uuid.UUID, n), make([]string, n), make([]int, n), make([]string, n)
+	for i, order := range orders {
+		ids[i], _ = nounPayout.parse(order.PayoutID) // it was made of one
+		partners[i], numbers[i], keys[i] = order.Partner, order.Attempt, order.Key
+	}
+	u.later.Queue(`insert into payout_attempts (payout_id, partner, number, key, rail, started_at)
+		select n.*, $5, $6 from unnest($1::uuid[], $2::text[], $3::int[], $4::text[]) as n`, ids, partners, numbers, keys, rail, u.now)
+}
+
+// endAttempts writes what each call brought. Evidence of success stands above
+// doubt, also when it comes later.
+func (u *unit) endAttempts(slice []outgoing, orders []*Release, answers []RailAnswer) {
+	n := len(orders)
+	ids, partners, numbers := make([]uuid.UUID, n), make([]string, n), make([]int, n)
+	outcomes, codes, references := make([]string, n), make([]*string, n), make([]*string, n)
+	for i, order := range orders {
+		ids[i], partners[i], numbers[i] = slice[i].row.ID, slice[i].row.Partner, order.Attempt
+		outcomes[i], codes[i], references[i] = string(answers[i].Outcome), textOrNil(answers[i].Code), textOrNil(answers[i].Reference)
+		if answers[i].Outcome == OutcomeMismatch {
+			outcomes[i] = string(OutcomeAccepted)
+		}
+	}
+	u.later.Queue(`update payout_attempts as a set ended_at = $1, outcome = n.outcome, code = n.code, provider_reference = n.reference
+		from unnest($2::uuid[], $3::text[], $4::int[], $5::text[], $6::text[], $7::text[]) as n (payout_id, partner, number, outcome, code, reference)
+		where a.payout_id = n.payout_id and a.partner = n.partner and a.number = n.number
+			and (a.ended_at is null or a.outcome = 'unknown' and n.outcome = 'accepted')`,
+		u.now, ids, partners, numbers, outcomes, codes, references)
+}

@@ -1,0 +1,76 @@
+package model
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"parapet/model/account"
+)
+
+// Sent are the orders that went to a rail under keys, as the last call under each
+// carried them: for the rail's word that comes another way than as an answer, and
+// for files that are written after the answer. A key that was never used with the
+// rail is missing.
+func (s *Service) Sent(ctx context.Context, rail string, keys []string) (map[string]*Release, error) {
+	ids := make([]uuid.UUID, 0, len(keys))
+	for _, key := range keys {
+		text, _, _ := strings.Cut(key, ".")
+		if id, err := nounPayout.parse(text); err == nil {
+			ids = append(ids, id)
+		}
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	var attempts []attemptRow
+	err := s.db.NewSelect().Model(&attempts).DistinctOn("key").Where("payout_id in (?)", bun.List(ids)).Where("key in (?)", bun.List(keys)).
+		Where("rail = ?", rail).OrderExpr("key, number desc").Scan(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read attempts: %w", err)
+	}
+	payouts, methods, err := s.paid(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	sent := make(map[string]*Release, len(attempts))
+	for _, attempt := range attempts {
+		row := payouts[attempt.PayoutID]
+		method := methods[*row.PayoutMethodID]
+		number, err := method.number(s.keys)
+		if err != nil {
+			return nil, fmt.Errorf("open account of %s: %w", nounPayoutMethod.id(method.ID), err)
+		}
+		sent[attempt.Key] = &Release{
+			Partner: row.Partner, PayoutID: nounPayout.id(row.ID), Attempt: attempt.Number, Key: attempt.Key, Underway: attempt.EndedAt == nil,
+			Amount: row.money(), Number: number, Beneficiary: account.Beneficiary{Name: method.BeneficiaryName, Country: method.BeneficiaryCountry},
+		}
+	}
+	return sent, nil
+}
+
+// paid are payouts and the methods they go to.
+func (s *Service) paid(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]*payoutRow, map[uuid.UUID]*payoutMethodRow, error) {
+	var rows []*payoutRow
+	if err := s.db.NewSelect().Model(&rows).Where("po.id in (?)", bun.List(ids)).Where("po.payout_method_id is not null").Scan(ctx); err != nil {
+		return nil, nil, fmt.Errorf("read payouts: %w", err)
+	}
+	payouts, methods := make(map[uuid.UUID]*payoutRow, len(rows)), make(map[uuid.UUID]*payoutMethodRow, len(rows))
+	wanted := make([]uuid.UUID, len(rows))
+	for i, row := range rows {
+		payouts[row.ID], wanted[i] = row, *row.PayoutMethodID
+	}
+	var kept []*payoutMethodRow
+	if len(wanted) > 0 {
+		if err := s.db.NewSelect().Model(&kept).Where("pm.id in (?)", bun.List(wanted)).Scan(ctx); err != nil {
+			return nil, nil, fmt.Errorf("read payout methods: %w", err)
+		}
+	}
+	for _, row := range kept {
+		methods[row.ID] = row
+	}
+	return payouts, methods, nil
+}
