@@ -3,10 +3,12 @@ package model
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/uptrace/bun"
@@ -26,7 +28,8 @@ type Database struct {
 // Open prepares a pool of at most size connections; it does not connect yet.
 // Bun writes arguments into the SQL, so every statement is a new one and pgx
 // must not prepare it: exec mode halves the cost of a read. Times are UTC, in the
-// session and when they are read, wherever the process runs.
+// session and when they are read, wherever the process runs. What a process that
+// died was doing is undone within a minute, so that nobody waits for its locks.
 func Open(ctx context.Context, url string, size int32) (*Database, error) {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
@@ -36,12 +39,13 @@ func Open(ctx context.Context, url string, size int32) (*Database, error) {
 	config.MaxConnIdleTime = 5 * time.Minute
 	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec
 	config.ConnConfig.RuntimeParams["timezone"] = "UTC"
+	config.ConnConfig.RuntimeParams["idle_in_transaction_session_timeout"] = "45s" // the machine may be gone, not only the process
 	if config.ConnConfig.ConnectTimeout == 0 {
 		config.ConnConfig.ConnectTimeout = 2 * time.Second
 	}
-	config.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
+	config.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
 		registerTypes(conn.TypeMap())
-		return nil
+		return watched(ctx, conn)
 	}
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
@@ -49,6 +53,16 @@ func Open(ctx context.Context, url string, size int32) (*Database, error) {
 	}
 	db := stdlib.OpenDBFromPool(pool)
 	return &Database{Pool: pool, Bun: bun.NewDB(db, pgdialect.New())}, nil
+}
+
+// watched lets the server notice that a client died while a statement runs, above
+// all while it waits for a lock. Some servers (Postgres 14 on macOS) cannot.
+func watched(ctx context.Context, conn *pgx.Conn) error {
+	_, err := conn.Exec(ctx, "set client_connection_check_interval = '5s'")
+	if refused := new(pgconn.PgError); errors.As(err, &refused) {
+		return nil
+	}
+	return err
 }
 
 // columnJSON reads JSON columns with the decoder of answers and events: bun's own,
