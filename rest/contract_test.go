@@ -96,6 +96,8 @@ var contractRows = map[string]rows{
 		"forgotten_after_30_days":           "model TestAnAnswerIsForgottenAfterThirtyDays",
 		"authorisation_before_replay":       "rest TestIdempotency",
 		"100_at_once_over_two_doors":        "rest TestHundredTimesAtOnce",
+		"100_at_once_over_two_processes":    "cmd/parapet TestHundredTimesAtOnceOverTwoProcesses",
+		"a_killed_process_holds_no_key":     "cmd/parapet TestTheKeyOfAKilledProcessIsFreeAgain",
 	},
 	"10_lists": {
 		"25_by_default_and_100_at_most":         pageSizes,

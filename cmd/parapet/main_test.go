@@ -1,10 +1,48 @@
 package main
 
 import (
+	"context"
+	"fmt"
+	"io"
 	"os"
+	"os/signal"
 	"testing"
+	"time"
 
 	"parapet/model/modeltest"
 )
 
-func TestMain(m *testing.M) { os.Exit(modeltest.Main(m)) }
+// processAs makes the test binary a process of its own; see startProcess. It is no
+// setting, so the process forgets it before it reads its settings.
+const processAs = "TEST_PROCESS_AS"
+
+func TestMain(m *testing.M) {
+	as := os.Getenv(processAs)
+	if as == "" {
+		os.Exit(modeltest.Main(m))
+	}
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin) // ends with the test that started this process
+		os.Exit(1)
+	}()
+	if as == "parapet" {
+		main()
+		return
+	}
+	if err := rehearse(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// rehearse is serve with the development switches, which serve itself refuses.
+func rehearse() error {
+	time.Local = time.UTC // as in main
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	s, err := loadSettings()
+	if err != nil {
+		return err
+	}
+	return s.serve(ctx)
+}

@@ -26,6 +26,11 @@ func serve(ctx context.Context, args []string, _ io.Writer) error {
 	if err := s.complete(); err != nil {
 		return err
 	}
+	return s.serve(ctx)
+}
+
+// serve runs the service until ctx ends.
+func (s settings) serve(ctx context.Context) error {
 	log, err := logger(os.Stderr, s.LogLevel)
 	if err != nil {
 		return err

@@ -1,0 +1,148 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/base64"
+	"io"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/stretchr/testify/require"
+
+	"parapet/internal/devissuer"
+	"parapet/jobs/rail"
+	"parapet/model"
+	"parapet/model/modeltest"
+)
+
+// cloud is several server processes on one database, and what they share.
+type cloud struct {
+	*modeltest.Bundle
+
+	token       string // acme's
+	environment []string
+}
+
+// newCloud runs no process yet.
+func newCloud(t *testing.T, settings ...string) *cloud {
+	t.Helper()
+	c := &cloud{Bundle: modeltest.New(t)}
+	issuer, address := newIssuer(t)
+	var err error
+	c.token, err = issuer.Token("acme")
+	require.NoError(t, err)
+	keys := modeltest.Keys()
+	c.environment = append([]string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(),
+		"DATABASE_URL=" + c.URL, "OIDC_ISSUER=" + address, "PARAPET_LISTEN=127.0.0.1:0", "PARAPET_FILES=" + c.Files,
+		"PARAPET_SEAL_KEYS=" + keys.Seal[0].ID + ":" + base64.StdEncoding.EncodeToString(keys.Seal[0].Secret),
+		"PARAPET_FINGERPRINT_KEY=" + base64.StdEncoding.EncodeToString(keys.Fingerprint),
+		"PARAPET_RAIL=" + rail.SimulatorName, "PARAPET_RATE_LIMIT=0", "PARAPET_CONNECTIONS=8",
+	}, settings...)
+	return c
+}
+
+func newIssuer(t *testing.T) (issuer *devissuer.Issuer, address string) {
+	t.Helper()
+	server := httptest.NewUnstartedServer(nil)
+	address = "http://" + server.Listener.Addr().String()
+	var scopes []string
+	for _, scope := range model.PartnerScopes() {
+		scopes = append(scopes, string(scope))
+	}
+	issuer, err := devissuer.New(devissuer.Options{
+		Issuer: address, Audience: "parapet", Clients: []devissuer.Client{{ID: "acme", Scopes: scopes, Partner: "acme"}},
+	})
+	require.NoError(t, err)
+	server.Config.Handler = issuer.Handler()
+	server.Start()
+	t.Cleanup(server.Close)
+	return issuer, address
+}
+
+// process is a running server.
+type process struct {
+	base string // http://127.0.0.1:port
+	log  *journal
+
+	command *exec.Cmd
+	once    sync.Once
+}
+
+// start runs the test binary as another process and returns when it serves: as
+// parapet, which is the binary, or as rehearsal, whose webhooks may go to this
+// machine.
+func (c *cloud) start(t *testing.T, as string) *process {
+	t.Helper()
+	program, err := os.Executable()
+	require.NoError(t, err)
+	p := &process{log: &journal{}, command: exec.CommandContext(t.Context(), program, "serve")} //nolint:gosec // this very program
+	p.command.Env = append(c.environment, processAs+"="+as)
+	_, err = p.command.StdinPipe() // its end tells the process that the test is gone
+	require.NoError(t, err)
+	said, err := p.command.StderrPipe()
+	require.NoError(t, err)
+	require.NoError(t, p.command.Start())
+	t.Cleanup(p.kill)
+	serving := make(chan string, 1)
+	go p.listen(said, serving)
+	select {
+	case address := <-serving:
+		require.NotEmpty(t, address, "the process ended: %s", p.log)
+		p.base = "http://" + address
+	case <-time.After(time.Minute):
+		t.Fatalf("the process does not serve: %s", p.log)
+	}
+	return p
+}
+
+// listen keeps what the process says and hands on where it serves; nothing when it
+// ends before.
+func (p *process) listen(said io.Reader, serving chan<- string) {
+	defer close(serving)
+	lines := bufio.NewScanner(said)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		_, _ = p.log.Write(append(lines.Bytes(), '\n'))
+		var line struct {
+			Message string `json:"msg"`
+			Address string `json:"address"`
+		}
+		if strings.Contains(lines.Text(), `"serving"`) && json.Unmarshal(lines.Bytes(), &line) == nil && line.Message == "serving" {
+			serving <- line.Address
+		}
+	}
+}
+
+// kill ends the process as a crash does: it can say nothing any more.
+func (p *process) kill() {
+	p.once.Do(func() {
+		_ = p.command.Process.Kill()
+		_ = p.command.Wait()
+	})
+}
+
+// journal is a log that many write and one reads.
+type journal struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (j *journal) Write(line []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.Write(line)
+}
+
+func (j *journal) String() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.String()
+}
