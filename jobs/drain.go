@@ -33,6 +33,7 @@ type drainEndpoint struct {
 
 // Work implements river.Worker.
 func (w *drainEndpoint) Work(ctx context.Context, job *river.Job[model.DrainEndpoint]) error {
+	defer w.live(ctx, job.Args)()
 	working, cancel := context.WithTimeout(ctx, drainTime)
 	defer cancel()
 	for working.Err() == nil {
@@ -53,6 +54,29 @@ func (w *drainEndpoint) Work(ctx context.Context, job *river.Job[model.DrainEndp
 	}
 	_, err := w.service.EndDrain(ctx, job.Args, true)
 	return err
+}
+
+// live shows that the drain lives until it is told to end. An error needs no telling:
+// the drain's own work has it too.
+func (w *drainEndpoint) live(ctx context.Context, job model.DrainEndpoint) (end func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var beating sync.WaitGroup
+	beating.Go(func() {
+		beat := time.NewTicker(model.DrainBeat)
+		defer beat.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-beat.C:
+				_ = w.service.RenewDrain(ctx, job)
+			}
+		}
+	})
+	return func() {
+		cancel()
+		beating.Wait()
+	}
 }
 
 // send makes the attempts of a batch, many at once; events of one subject go one

@@ -55,7 +55,7 @@ var policies = map[string]river.InsertOpts{
 	"release_payout": {Queue: queuePayouts, MaxAttempts: 3},
 	"poll_feed":      {Queue: queueFeeds, MaxAttempts: 1},
 	"sweep":          {Queue: queueSweeps, MaxAttempts: 1},
-	// Once: a drain that failed is replaced when it has kept nothing for a minute.
+	// Once: a drain that failed shows no life and is replaced within seconds.
 	"drain_endpoint": {Queue: queueWebhooks, MaxAttempts: 1},
 }
 

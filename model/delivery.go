@@ -147,7 +147,7 @@ func (u *unit) dueNow(ctx context.Context, partner string, endpoint uuid.UUID) e
 	}
 	progress.DueAt = &u.now
 	if progress.Drain == nil {
-		progress.Drain, progress.DrainAt = new(newID()), &u.now
+		progress.Drain, progress.DrainAt = new(newID()), new(u.now.Add(drainQueued))
 		u.startDrains([]wokenRow{{EndpointID: endpoint, Partner: partner, Ill: progress.Failures > 0}}, *progress.Drain)
 	}
 	_, err = u.NewUpdate().Model(progress).Column("due_at", "drain", "drain_at").WherePK().Exec(ctx)

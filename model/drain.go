@@ -22,7 +22,8 @@ const (
 	drainBatch   = 256              // new events a batch of a well endpoint
 	drainRetries = 64               // deliveries tried again a batch
 	drainWindow  = 4096             // sequences looked at for events an endpoint wants
-	drainLost    = 60 * time.Second // a drain that kept nothing for so long is dead
+	drainQueued  = 60 * time.Second // a drain that did not begin within is dead,
+	drainSilent  = 10 * time.Second // and so is one that showed no life for so long
 	illAfter     = 10               // failures in a row after which new events wait
 	probeFirst   = 5 * time.Second  // how soon a failing endpoint is tried with a new event,
 	probeLast    = 5 * time.Minute  // and how late when it has been failing for long
@@ -88,7 +89,7 @@ func (s *Service) TakeBatch(ctx context.Context, job DrainEndpoint) (*Batch, err
 		if err != nil || row == nil {
 			return err
 		}
-		if _, err := u.NewUpdate().Model(progress).Set("drain_at = ?", u.now).Set("due_at = null").WherePK().Exec(ctx); err != nil {
+		if _, err := u.NewUpdate().Model(progress).Set("drain_at = ?", u.now.Add(drainSilent)).Set("due_at = null").WherePK().Exec(ctx); err != nil {
 			return err
 		}
 		batch = &Batch{URL: row.URL, Ordered: row.Ordered, Position: progress.Position}

@@ -54,7 +54,7 @@ func (s *Service) KeepBatch(ctx context.Context, job DrainEndpoint, batch *Batch
 		}
 		disable = progress.bear(u.now, sent, u.svc.webhooks)
 		progress.Position = batch.Position
-		progress.DrainAt = &u.now
+		progress.DrainAt = new(u.now.Add(drainSilent))
 		_, err = u.NewUpdate().Model(progress).Column("position", "drain_at", "failures", "failing_since", "probe_at", "allowance").WherePK().Exec(ctx)
 		return err
 	})

@@ -26,10 +26,10 @@ func (u *unit) wake(ctx context.Context, partners []string, types []EventType) e
 	err := u.svc.preparedRows(ctx, u.pg, &woken, `update webhook_progress p set
 			due_at = least(p.due_at, greatest($3, p.probe_at)),
 			drain = case when greatest($3, p.probe_at) <= $3 then coalesce(p.drain, $4) else p.drain end,
-			drain_at = case when p.drain is null then $3 else p.drain_at end
+			drain_at = case when p.drain is null then $5 else p.drain_at end
 		from webhook_endpoints e where e.id = p.endpoint_id and e.partner = p.partner and p.partner = any($1) and p.active
 			and (e.event_types && $2::text[] or '*' = any(e.event_types))
-		returning p.endpoint_id, p.partner, p.failures > 0 as ill, p.drain = $4 as started`, partners, types, u.now, token)
+		returning p.endpoint_id, p.partner, p.failures > 0 as ill, p.drain = $4 as started`, partners, types, u.now, token, u.now.Add(drainQueued))
 	if err != nil {
 		return fmt.Errorf("wake endpoints: %w", err)
 	}
@@ -44,16 +44,16 @@ func (u *unit) startDrains(woken []wokenRow, token uuid.UUID) {
 }
 
 // StartDrains starts a drain for every endpoint that is due and has none, and for
-// those whose drain has kept nothing for a minute. It returns how many.
+// those whose drain died. It returns how many.
 func (s *Service) StartDrains(ctx context.Context) (started int, err error) {
 	err = s.change(ctx, System(), func(ctx context.Context, u *unit) error {
 		token := newID()
 		var woken []wokenRow
-		err := u.svc.preparedRows(ctx, u.pg, &woken, `update webhook_progress p set drain = $1, drain_at = $2
+		err := u.svc.preparedRows(ctx, u.pg, &woken, `update webhook_progress p set drain = $1, drain_at = $3
 			from (select endpoint_id, partner from webhook_progress
-				where active and (drain is null and due_at <= $2 or drain is not null and drain_at < $3) order by due_at limit $4 for no key update skip locked) due
+				where active and (drain is null and due_at <= $2 or drain is not null and drain_at < $2) order by due_at limit $4 for no key update skip locked) due
 			where p.endpoint_id = due.endpoint_id and p.partner = due.partner
-			returning p.endpoint_id, p.partner, p.failures > 0 as ill`, token, u.now, u.now.Add(-drainLost), sweepSize)
+			returning p.endpoint_id, p.partner, p.failures > 0 as ill`, token, u.now, u.now.Add(drainQueued), sweepSize)
 		if err != nil {
 			return fmt.Errorf("start drains: %w", err)
 		}
@@ -62,6 +62,22 @@ func (s *Service) StartDrains(ctx context.Context) (started int, err error) {
 		return nil
 	})
 	return started, err
+}
+
+// DrainBeat is how often a drain shows that it lives.
+const DrainBeat = 3 * time.Second
+
+// RenewDrain shows that a drain lives while it waits for its receiver, so that one
+// that died is replaced within seconds however slow receivers are.
+func (s *Service) RenewDrain(ctx context.Context, job DrainEndpoint) error {
+	return s.change(ctx, System(), func(ctx context.Context, u *unit) error {
+		_, progress, err := u.drained(ctx, job)
+		if err != nil || progress == nil {
+			return err
+		}
+		_, err = u.NewUpdate().Model(progress).Set("drain_at = ?", u.now.Add(drainSilent)).WherePK().Exec(ctx)
+		return err
+	})
 }
 
 // EndDrain lets go of an endpoint for which nothing is due, and says when something
@@ -82,7 +98,7 @@ func (s *Service) EndDrain(ctx context.Context, job DrainEndpoint, handOver bool
 		case more && !handOver:
 			return nil
 		case more:
-			progress.Drain, progress.DrainAt = new(newID()), &u.now
+			progress.Drain, progress.DrainAt = new(newID()), new(u.now.Add(drainQueued))
 			u.startDrains([]wokenRow{{EndpointID: progress.EndpointID, Partner: progress.Partner, Ill: progress.Failures > 0}}, *progress.Drain)
 		default:
 			progress.Drain, progress.DrainAt, progress.DueAt = nil, nil, next

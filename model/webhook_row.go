@@ -39,7 +39,7 @@ type progressRow struct {
 	Position     int64
 	DueAt        *time.Time
 	Drain        *uuid.UUID `bun:"type:uuid"`
-	DrainAt      *time.Time
+	DrainAt      *time.Time // when the drain counts as dead unless it has shown life
 	Failures     int64      // attempts that failed since one succeeded
 	FailingSince *time.Time // the first of them
 	ProbeAt      *time.Time // not before then another new event is tried; nil: the endpoint is well
