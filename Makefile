@@ -9,7 +9,7 @@ GO_TEST := go test -timeout=15m
 LINT    := go tool -modfile=internal/tools/go.mod golangci-lint
 
 .DEFAULT_GOAL := help
-.PHONY: help demo dev build test test/race test/interop lint format generate verify bench clean postgres
+.PHONY: help demo dev build test test/race test/interop chaos lint format generate verify bench clean postgres
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z\/]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,6 +33,9 @@ test/race: postgres ## run every test under the race detector; needs a C compile
 
 test/interop: build ## run the checks by foreign tools; needs Node
 	@internal/tools/interop
+
+chaos: postgres ## kill the process that sends events, fifty times during 5,000 changes
+	go test -count=1 -timeout=30m -v -run='^TestEventsOutliveTheProcessThatSendsThem$$' ./cmd/parapet -kills=50 -changes=5000
 
 lint: ## read the code for mistakes; the first run compiles the linter
 	$(LINT) run ./...

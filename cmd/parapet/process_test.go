@@ -40,7 +40,6 @@ func newCloud(t *testing.T, settings ...string) *cloud {
 	require.NoError(t, err)
 	keys := modeltest.Keys()
 	c.environment = append([]string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(),
 		"DATABASE_URL=" + c.URL, "OIDC_ISSUER=" + address, "PARAPET_LISTEN=127.0.0.1:0", "PARAPET_FILES=" + c.Files,
 		"PARAPET_SEAL_KEYS=" + keys.Seal[0].ID + ":" + base64.StdEncoding.EncodeToString(keys.Seal[0].Secret),
 		"PARAPET_FINGERPRINT_KEY=" + base64.StdEncoding.EncodeToString(keys.Fingerprint),
@@ -83,7 +82,7 @@ func (c *cloud) start(t *testing.T, as string) *process {
 	t.Helper()
 	program, err := os.Executable()
 	require.NoError(t, err)
-	p := &process{log: &journal{}, command: exec.CommandContext(t.Context(), program, "serve")} //nolint:gosec // this very program
+	p := &process{log: &journal{}, command: exec.CommandContext(t.Context(), program, "serve")}
 	p.command.Env = append(c.environment, processAs+"="+as)
 	_, err = p.command.StdinPipe() // its end tells the process that the test is gone
 	require.NoError(t, err)

@@ -1,0 +1,190 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+
+	"parapet/model"
+	"parapet/model/wire"
+)
+
+// A small run for every day; make chaos has a longer one.
+var (
+	chaosKills   = flag.Int("kills", 5, "how often TestEventsOutliveTheProcessThatSendsThem kills")
+	chaosChanges = flag.Int("changes", 300, "during how many changes")
+)
+
+// chaos is two workers, one of which is killed again and again.
+type chaos struct {
+	*cloud
+
+	running []*process
+	slowest map[string]time.Duration // from a kill to the next event
+}
+
+// The process that numbers and delivers events is killed, in the middle of either,
+// again and again while changes come. Afterwards the histories are dense and
+// unbroken, and every event arrived or is to be tried again.
+func TestEventsOutliveTheProcessThatSendsThem(t *testing.T) {
+	t.Parallel()
+	c := &chaos{cloud: newCloud(t, "PARAPET_LOOPBACK_TARGETS=true", "PARAPET_HASTE=5", "PARAPET_ROLES=workers"), slowest: map[string]time.Duration{}}
+	sometimes := func(e wire.Event, attempt int) bool { return e.Sequence%50 == 0 && attempt == 1 }
+	plain, ordered := c.mailbox(t, false, sometimes), c.mailbox(t, true, sometimes)
+	closed := c.mailbox(t, false, func(wire.Event, int) bool { return true })
+	c.running = []*process{c.start(t, "rehearsal"), c.start(t, "rehearsal")}
+	for i := range *chaosKills {
+		var changes errgroup.Group
+		changes.Go(func() error { return c.change(t.Context(), *chaosChanges / *chaosKills) })
+		if i%2 == 0 {
+			c.killRelay(t)
+		} else {
+			c.killSender(t, []*mailbox{plain, ordered}[i/2%2])
+		}
+		require.NoError(t, changes.Wait())
+	}
+	c.settle(t, plain, ordered)
+	t.Logf("from a kill to the next event at the slowest: %v", c.slowest)
+	c.whole(t)
+	all := c.numbered(t)
+	for _, m := range []*mailbox{plain, ordered} {
+		got, times := m.got()
+		t.Logf("%d of %d events arrived, %d times", len(got), len(all), times)
+		for _, id := range all {
+			require.True(t, got[id], "%s did not arrive", id)
+		}
+	}
+	for subject, sequences := range ordered.sequence {
+		require.True(t, slices.IsSorted(sequences), "%s: %v", subject, sequences)
+	}
+	c.remembered(t, closed)
+}
+
+// change quotes and binds.
+func (c *chaos) change(ctx context.Context, n int) error {
+	quote := model.QuoteRequest{Product: "quake-circle", Context: []byte(`{"partner": "acme", "radius_km": 10}`)}
+	var all errgroup.Group
+	all.SetLimit(4)
+	for range n / 2 {
+		all.Go(func() error {
+			priced, err := c.Service.CreateQuote(ctx, c.Acme, quote)
+			if err != nil {
+				return err
+			}
+			_, err = c.Service.BindPolicy(ctx, c.Acme, model.BindRequest{QuoteID: priced.ID})
+			return err
+		})
+	}
+	return all.Wait()
+}
+
+// killRelay kills while events wait for their numbers. The other worker numbers
+// what comes next.
+func (c *chaos) killRelay(t *testing.T) {
+	t.Helper()
+	c.until(t, "events wait", "select exists (select from event_outbox)")
+	c.kill(t)
+	began := time.Now()
+	quote := c.Quote("rain-excess", nil)
+	require.Eventually(t, func() bool {
+		list, err := c.Service.ListEvents(t.Context(), c.Acme, model.EventFilter{Subject: quote.ID}, model.PageRequest{})
+		require.NoError(t, err)
+		return len(list.Data) > 0
+	}, time.Minute, 20*time.Millisecond, "the other worker numbers")
+	c.slowest["number"] = max(c.slowest["number"], time.Since(began))
+}
+
+// killSender kills the worker that waits for the mailbox's answer. Another one sends
+// again what it has not kept.
+func (c *chaos) killSender(t *testing.T, m *mailbox) {
+	t.Helper()
+	sender := m.next(t)
+	for gone := false; !gone; {
+		c.kill(t)
+		select {
+		case <-sender.Done():
+			gone = true
+		case <-time.After(time.Second): // it was the other one
+		}
+	}
+	began := time.Now()
+	_, before := m.got()
+	c.Quote("rain-excess", nil)
+	require.Eventually(t, func() bool { _, times := m.got(); return times > before }, time.Minute, 20*time.Millisecond, "another worker sends")
+	c.slowest["delivery"] = max(c.slowest["delivery"], time.Since(began))
+}
+
+// kill ends the worker that runs longest and starts another.
+func (c *chaos) kill(t *testing.T) {
+	t.Helper()
+	c.running[0].kill()
+	c.running = append(c.running[1:], c.start(t, "rehearsal"))
+}
+
+// until waits for the database to say yes.
+func (c *chaos) until(t *testing.T, says, query string, args ...any) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		var yes bool
+		require.NoError(t, c.DB.Pool.QueryRow(t.Context(), query, args...).Scan(&yes))
+		return yes
+	}, 2*time.Minute, 20*time.Millisecond, says)
+}
+
+// settle waits until every event has its number and nothing is to be sent to the
+// mailboxes.
+func (c *chaos) settle(t *testing.T, well ...*mailbox) {
+	t.Helper()
+	c.until(t, "every event is numbered", "select not exists (select from event_outbox)")
+	for _, m := range well {
+		c.until(t, "everything is sent", `select not exists (select from event_numbers n where n.partner = p.partner and n.sequence > p.position)
+			and not exists (select from deliveries d where d.endpoint_id = p.endpoint_id and d.status = 'pending')
+			from webhook_progress p join webhook_endpoints w on w.id = p.endpoint_id where w.url = $1`, m.URL)
+	}
+}
+
+// whole holds the history to what was promised: dense, and every link in place.
+func (c *chaos) whole(t *testing.T) {
+	t.Helper()
+	var events, numbers, first, last int64
+	require.NoError(t, c.DB.Pool.QueryRow(t.Context(), `select (select count(*) from events where partner = 'acme'), count(*), min(sequence), max(sequence)
+		from event_numbers where partner = 'acme'`).Scan(&events, &numbers, &first, &last))
+	require.Equal(t, []int64{events, 1, events}, []int64{numbers, first, last})
+	require.GreaterOrEqual(t, events, int64(*chaosChanges))
+	proof, err := c.Service.ProveHistory(t.Context(), model.System(), "acme")
+	require.NoError(t, err)
+	require.True(t, proof.Intact, "%+v", proof.Faults)
+	require.Equal(t, events, proof.Events)
+}
+
+// numbered are the ids of all events.
+func (c *chaos) numbered(t *testing.T) (ids []string) {
+	t.Helper()
+	for after := int64(0); ; {
+		list, err := c.Service.ListEvents(t.Context(), c.Acme, model.EventFilter{After: after}, model.PageRequest{Limit: model.MaxPageSize})
+		require.NoError(t, err)
+		for _, event := range list.Data {
+			ids, after = append(ids, event.ID), event.Sequence
+		}
+		if !list.HasMore {
+			return ids
+		}
+	}
+}
+
+// remembered holds what a mailbox never accepted to be tried again or parked.
+func (c *chaos) remembered(t *testing.T, m *mailbox) {
+	t.Helper()
+	var lost int
+	require.NoError(t, c.DB.Pool.QueryRow(t.Context(), `select count(*) from event_numbers n join webhook_progress p on p.partner = n.partner
+		join webhook_endpoints w on w.id = p.endpoint_id
+		left join deliveries d on d.endpoint_id = p.endpoint_id and d.event_id = n.event_id
+		where w.url = $1 and case when n.sequence > p.position then p.due_at is null and p.drain is null and p.probe_at is null
+			else d.status is distinct from 'parked' and d.next_attempt_at is null end`, m.URL).Scan(&lost))
+	require.Zero(t, lost, "events that nobody will send")
+}
