@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 // ActorKind says in which role somebody acts.
@@ -60,6 +61,9 @@ type Actor struct {
 	Name    string // shown in timelines: the token's client or subject
 	Client  string // the OAuth client, for idempotency when there is no partner
 	Scopes  []Scope
+	// Until is when the token ends, and with it whatever the actor still listens to;
+	// zero when it does not.
+	Until time.Time
 	// Sources a data source may post for. Empty with AnySource false means none.
 	Sources   []string
 	AnySource bool

@@ -68,7 +68,7 @@ func TestActorOfClaims(t *testing.T) {
 				return
 			}
 			require.NoError(t, err)
-			test.want.Name, test.want.Client = "acme", "acme"
+			test.want.Name, test.want.Client, test.want.Until = "acme", "acme", actor.Until
 			require.Equal(t, test.want, actor)
 		})
 	}

@@ -164,6 +164,7 @@ func (v *Verifier) verify(ctx context.Context, raw string, now time.Time) (actor
 		return actor, expiry, unacceptable(err)
 	}
 	actor, err = v.actor(verified.claims)
+	actor.Until = expiry.UTC()
 	return actor, expiry, err
 }
 
