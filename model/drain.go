@@ -133,8 +133,8 @@ func (s *Service) AwaitBatch(ctx context.Context, job DrainEndpoint, wait time.D
 	if batch != nil || err != nil {
 		return batch, err
 	}
-	err = s.numbered.until(ctx, s, wait, func() (bool, error) {
-		// Bells ring for every partner; only a due endpoint is worth a transaction.
+	err = s.numbered.until(ctx, s, job.Partner, wait, func() (bool, error) {
+		// Bells ring for all events; only a due endpoint is worth a transaction.
 		var due bool
 		err := s.pool.QueryRow(ctx, "select exists (select from webhook_progress where drain = $1 and due_at is not null)",
 			pgx.QueryExecModeCacheStatement, job.Token).Scan(&due)

@@ -67,7 +67,7 @@ func (s *Service) ListEvents(ctx context.Context, actor Actor, f EventFilter, in
 		p.after = strconv.FormatInt(f.After, 10)
 	}
 	var rows []numberedEvent
-	err = s.numbered.until(ctx, s, f.Wait, func() (bool, error) {
+	err = s.numbered.until(ctx, s, f.Partner, f.Wait, func() (bool, error) {
 		rows = rows[:0]
 		err := f.query(s.db.NewSelect().Model(&rows), actor, subject).
 			Where("n.sequence > ?", p.after).OrderExpr("n.sequence").Limit(p.fetch()).Scan(ctx)
@@ -118,7 +118,7 @@ func (f *EventFilter) check(actor Actor) (subject *uuid.UUID, err error) {
 		}
 	}
 	if f.After < 0 {
-		return nil, badParameter("after_sequence", "Use the sequence of the last event you have, or 0 for all.")
+		return nil, badSequence("event")
 	}
 	if f.Wait < 0 || f.Wait > MaxEventWait {
 		return nil, badParameter("wait", fmt.Sprintf("Use 0 to %d seconds.", int(MaxEventWait.Seconds())))

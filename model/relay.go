@@ -74,6 +74,7 @@ func (s *Service) Relay(ctx context.Context) (numbered int, err error) {
 	if err != nil || !due {
 		return 0, explain(err)
 	}
+	var heads map[string]int64
 	err = s.change(ctx, System(), func(ctx context.Context, u *unit) error {
 		var alone bool
 		if err := u.pg.QueryRow(ctx, "select pg_try_advisory_xact_lock($1)", relayLock).Scan(&alone); err != nil || !alone {
@@ -84,10 +85,11 @@ func (s *Service) Relay(ctx context.Context) (numbered int, err error) {
 			return err
 		}
 		numbered = len(waiting)
-		return u.number(ctx, waiting)
+		heads, err = u.number(ctx, waiting)
+		return err
 	})
 	if numbered > 0 && err == nil {
-		s.numbered.ring() // whoever waits in this process hears of it at once
+		s.numbered.ring(heads) // whoever waits in this process hears of it at once
 	}
 	return numbered, err
 }
@@ -98,11 +100,12 @@ type link struct {
 	hash     []byte
 }
 
-// number chains the events to their partners' last ones.
-func (u *unit) number(ctx context.Context, waiting []waitingEvent) error {
+// number chains the events to their partners' last ones. It returns the sequence
+// that each of the partners has come to.
+func (u *unit) number(ctx context.Context, waiting []waitingEvent) (map[string]int64, error) {
 	ends, err := u.ends(ctx, waiting)
 	if err != nil {
-		return fmt.Errorf("read ends of chains: %w", err)
+		return nil, fmt.Errorf("read ends of chains: %w", err)
 	}
 	n := len(waiting)
 	partners, sequences, ids := make([]string, n), make([]int64, n), make([]uuid.UUID, n)
@@ -119,7 +122,11 @@ func (u *unit) number(ctx context.Context, waiting []waitingEvent) error {
 		high = max(high, e.Ordinal)
 	}
 	u.later.Queue(keepNumbers, partners, sequences, ids, hashes, ordinals, high, waiting[0].Horizon, n < RelayBatch)
-	return u.wake(ctx, slices.Collect(maps.Keys(ends)), types)
+	heads := make(map[string]int64, len(ends))
+	for partner, end := range ends {
+		heads[partner] = end.sequence
+	}
+	return heads, u.wake(ctx, slices.Collect(maps.Keys(ends)), types)
 }
 
 // ends are the last numbers of the partners concerned. They are read from the
