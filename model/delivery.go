@@ -39,6 +39,43 @@ func (s *Service) ListDeliveries(ctx context.Context, actor Actor, endpoint, sta
 // deliveryStatuses are the words that narrow deliveries.
 var deliveryStatuses = []string{string(DeliveryPending), string(DeliveryDelivered), string(DeliveryParked)}
 
+var deliveries = &shelf[deliveryRow, wire.Delivery]{
+	kind: nounDelivery, plural: "deliveries", scope: always(ScopeWebhooksRead), statuses: deliveryStatuses,
+	public: func(r *deliveryRow) wire.Delivery { return *r.public() },
+}
+
+// sent are an endpoint's deliveries by their status, and under no status all.
+var sent = func() map[string]*branch[deliveryRow, wire.Delivery] {
+	all := map[string]*branch[deliveryRow, wire.Delivery]{}
+	for _, status := range append(deliveryStatuses, "") {
+		on := "!.endpoint_id = w.id and !.partner = w.partner"
+		if status != "" {
+			on += " and !.status = '" + status + "'"
+		}
+		all[status] = &branch[deliveryRow, wire.Delivery]{
+			shelf: deliveries, name: "deliveries?" + status, trunk: nounEndpoint, from: "webhook_endpoints", on: on,
+			along: newestFirst, key: keyOf[deliveryRow], owner: func(r *deliveryRow) uuid.UUID { return r.EndpointID },
+		}
+	}
+	return all
+}()
+
+// DeliveriesByID are those of the deliveries that the actor may see, by id.
+func (s *Service) DeliveriesByID(ctx context.Context, actor Actor, ids []string) (map[string]*wire.Delivery, error) {
+	return deliveries.named(ctx, s, actor, ids)
+}
+
+// DeliveriesOf reads what was sent to several endpoints, of one status where one is
+// given. Errors: parameter_invalid, cursor_invalid.
+func (s *Service) DeliveriesOf(status string) func(ctx context.Context, actor Actor, endpoints []string, in PageRequest) (map[string]*Page[wire.Delivery], error) {
+	return func(ctx context.Context, actor Actor, endpoints []string, in PageRequest) (map[string]*Page[wire.Delivery], error) {
+		if err := (Filter{Status: status}).known(deliveryStatuses); err != nil {
+			return nil, err
+		}
+		return sent[status].of(ctx, s, actor, endpoints, in)
+	}
+}
+
 // RetryDelivery sends an event once more, now, and by the whole schedule if that
 // fails. Errors: not_found, state_conflict when the endpoint is disabled.
 func (s *Service) RetryDelivery(ctx context.Context, actor Actor, id string) (*wire.Delivery, error) {
@@ -69,28 +106,40 @@ func (s *Service) RetryDelivery(ctx context.Context, actor Actor, id string) (*w
 }
 
 // RetryParked sends an endpoint's parked deliveries once more, in the order of
-// their events: all of them, or those of the sequences from first to last. It
-// returns how many. Errors: not_found, state_conflict when the endpoint is disabled.
-func (s *Service) RetryParked(ctx context.Context, actor Actor, endpoint string, first, last *int64) (count int, err error) {
+// their events: all of them, or those of the sequences from first to last. Errors:
+// not_found, state_conflict when the endpoint is disabled.
+func (s *Service) RetryParked(ctx context.Context, actor Actor, endpoint string, first, last *int64) (*wire.Retried, error) {
 	if err := s.authorize(ctx, actor, ScopeWebhooksWrite); err != nil {
-		return 0, err
+		return nil, err
 	}
-	_, err = s.onEndpoint(ctx, actor, endpoint, func(ctx context.Context, u *unit, row *endpointRow) (*wire.WebhookEndpoint, error) {
+	key, err := nounEndpoint.parse(endpoint)
+	if err != nil {
+		return nil, err
+	}
+	retried := new(wire.Retried)
+	err = s.change(ctx, actor, func(ctx context.Context, u *unit) error {
+		row := new(endpointRow)
+		if err := u.locked(ctx, row, key, nounEndpoint); err != nil {
+			return err
+		}
 		if err := u.dueNow(ctx, row.Partner, row.ID); err != nil {
-			return nil, err
+			return err
 		}
 		res, err := u.NewUpdate().Model((*deliveryRow)(nil)).Set("status = ?", DeliveryPending).Set("tries = 0").Set("next_attempt_at = ?", u.now).
 			Set("version = version + 1").Set("updated_at = ?", u.now).
 			Where("endpoint_id = ?", row.ID).Where("partner = ?", row.Partner).Where("status = ?", DeliveryParked).
 			Where("sequence between coalesce(?, 0) and coalesce(?, 9223372036854775807)", first, last).Exec(ctx)
 		if err != nil {
-			return nil, fmt.Errorf("retry parked deliveries: %w", err)
+			return fmt.Errorf("retry parked deliveries: %w", err)
 		}
 		n, err := res.RowsAffected()
-		count = int(n)
-		return row.public(), err
+		if err != nil {
+			return err
+		}
+		retried.Count = int(n)
+		return u.answered(statusAccepted, endpoint, retried)
 	})
-	return count, err
+	return retried, err
 }
 
 // TestWebhookEndpoint sends the endpoint the event that told of its being enabled,

@@ -66,6 +66,11 @@ func (s *Service) ListEvents(ctx context.Context, actor Actor, f EventFilter, in
 	if p.after == "" {
 		p.after = strconv.FormatInt(f.After, 10)
 	}
+	p.count = func(ctx context.Context) (int, error) {
+		q := f.query(s.db.NewSelect().Model((*numberedEvent)(nil)), actor, subject).Where("n.sequence > ?", f.After).Limit(MaxTotal + 1)
+		n, err := s.db.NewSelect().TableExpr("(?) as counted", q).Count(ctx)
+		return int(n), err
+	}
 	var rows []numberedEvent
 	err = s.numbered.until(ctx, s, f.Partner, f.Wait, func() (bool, error) {
 		rows = rows[:0]
@@ -81,24 +86,35 @@ func (s *Service) ListEvents(ctx context.Context, actor Actor, f EventFilter, in
 
 // GetEvent is one event, once it is numbered. Errors: not_found.
 func (s *Service) GetEvent(ctx context.Context, actor Actor, id string) (*wire.Event, error) {
+	found, err := s.EventsByID(ctx, actor, []string{id})
+	if err == nil && found[id] == nil {
+		err = nounEvent.notFound()
+	}
+	return found[id], err
+}
+
+// EventsByID are those of the events that are numbered and that the actor may see,
+// by id.
+func (s *Service) EventsByID(ctx context.Context, actor Actor, ids []string) (map[string]*wire.Event, error) {
 	if err := s.authorize(ctx, actor, ScopeEventsRead); err != nil {
 		return nil, err
 	}
-	key, err := nounEvent.parse(id)
-	if err != nil {
-		return nil, err
+	found := make(map[string]*wire.Event, len(ids))
+	keys := nounEvent.parseAll(ids)
+	if len(keys) == 0 {
+		return found, nil
 	}
-	row := new(numberedEvent)
-	q := actor.tenancy(s.db.NewSelect().Model(row).ColumnExpr("e.*, n.sequence, n.hash")).
-		Join("join event_numbers n on n.event_id = e.id and n.partner = e.partner").Where("e.id = ?", key)
+	var rows []numberedEvent
+	q := actor.tenancy(s.db.NewSelect().Model(&rows).ColumnExpr("e.*, n.sequence, n.hash")).
+		Join("join event_numbers n on n.event_id = e.id and n.partner = e.partner").Where("e.id in (?)", bun.List(keys))
 	if err := q.Scan(ctx); err != nil {
-		if absent(err) {
-			return nil, nounEvent.notFound()
-		}
-		return nil, explain(fmt.Errorf("read event: %w", err))
+		return nil, explain(fmt.Errorf("read events: %w", err))
 	}
-	event := row.public()
-	return &event, nil
+	for i := range rows {
+		event := rows[i].public()
+		found[event.ID] = &event
+	}
+	return found, nil
 }
 
 // check reads the subject's id; nil without one.

@@ -56,6 +56,11 @@ func (s *Service) GetWebhookEndpoint(ctx context.Context, actor Actor, id string
 	return endpoints.get(ctx, s, actor, id)
 }
 
+// WebhookEndpointsByID are those of the endpoints that the actor may see, by id.
+func (s *Service) WebhookEndpointsByID(ctx context.Context, actor Actor, ids []string) (map[string]*wire.WebhookEndpoint, error) {
+	return endpoints.named(ctx, s, actor, ids)
+}
+
 // ListWebhookEndpoints are endpoints, newest first. Errors: parameter_invalid,
 // cursor_invalid.
 func (s *Service) ListWebhookEndpoints(ctx context.Context, actor Actor, f Filter, in PageRequest) (*Page[wire.WebhookEndpoint], error) {

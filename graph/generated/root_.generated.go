@@ -27,6 +27,7 @@ type Config = graphql.Config[ResolverRoot, DirectiveRoot, ComplexityRoot]
 type ResolverRoot interface {
 	Mutation() MutationResolver
 	Query() QueryResolver
+	Subscription() SubscriptionResolver
 }
 
 type DirectiveRoot struct {
@@ -150,6 +151,11 @@ type ComplexityRoot struct {
 		Policy           func(childComplexity int) int
 	}
 
+	ChangeWebhookEndpointPayload struct {
+		ClientMutationID func(childComplexity int) int
+		WebhookEndpoint  func(childComplexity int) int
+	}
+
 	Claim struct {
 		Adjudications    func(childComplexity int) int
 		Amount           func(childComplexity int) int
@@ -218,6 +224,12 @@ type ComplexityRoot struct {
 		Quote            func(childComplexity int) int
 	}
 
+	CreateWebhookEndpointPayload struct {
+		ClientMutationID func(childComplexity int) int
+		Secret           func(childComplexity int) int
+		WebhookEndpoint  func(childComplexity int) int
+	}
+
 	DecideClaimPayload struct {
 		Claim            func(childComplexity int) int
 		ClientMutationID func(childComplexity int) int
@@ -228,6 +240,47 @@ type ComplexityRoot struct {
 		NextReviewAt func(childComplexity int) int
 		Outcome      func(childComplexity int) int
 		ReasonCodes  func(childComplexity int) int
+	}
+
+	DeleteWebhookEndpointPayload struct {
+		ClientMutationID  func(childComplexity int) int
+		WebhookEndpointID func(childComplexity int) int
+	}
+
+	Delivery struct {
+		Attempts      func(childComplexity int) int
+		CreatedAt     func(childComplexity int) int
+		Endpoint      func(childComplexity int) int
+		EndpointID    func(childComplexity int) int
+		Event         func(childComplexity int) int
+		EventID       func(childComplexity int) int
+		ID            func(childComplexity int) int
+		NextAttemptAt func(childComplexity int) int
+		Partner       func(childComplexity int) int
+		Status        func(childComplexity int) int
+		UpdatedAt     func(childComplexity int) int
+		Version       func(childComplexity int) int
+	}
+
+	DeliveryAttempt struct {
+		Answer     func(childComplexity int) int
+		At         func(childComplexity int) int
+		DurationMS func(childComplexity int) int
+		Error      func(childComplexity int) int
+		StatusCode func(childComplexity int) int
+	}
+
+	DeliveryConnection struct {
+		Edges              func(childComplexity int) int
+		Nodes              func(childComplexity int) int
+		PageInfo           func(childComplexity int) int
+		TotalCount         func(childComplexity int) int
+		TotalCountExceeded func(childComplexity int) int
+	}
+
+	DeliveryEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
 	}
 
 	Determination struct {
@@ -264,6 +317,39 @@ type ComplexityRoot struct {
 	EnablePartnerPayload struct {
 		ClientMutationID func(childComplexity int) int
 		Partner          func(childComplexity int) int
+	}
+
+	Event struct {
+		CreatedAt  func(childComplexity int) int
+		Data       func(childComplexity int) int
+		Hash       func(childComplexity int) int
+		ID         func(childComplexity int) int
+		OccurredAt func(childComplexity int) int
+		Partner    func(childComplexity int) int
+		Sequence   func(childComplexity int) int
+		Subject    func(childComplexity int) int
+		Type       func(childComplexity int) int
+		UpdatedAt  func(childComplexity int) int
+		Version    func(childComplexity int) int
+	}
+
+	EventConnection struct {
+		Edges              func(childComplexity int) int
+		Nodes              func(childComplexity int) int
+		PageInfo           func(childComplexity int) int
+		TotalCount         func(childComplexity int) int
+		TotalCountExceeded func(childComplexity int) int
+	}
+
+	EventEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
+	EventSubject struct {
+		ID      func(childComplexity int) int
+		Type    func(childComplexity int) int
+		Version func(childComplexity int) int
 	}
 
 	Explanation struct {
@@ -330,6 +416,23 @@ type ComplexityRoot struct {
 		Pointer func(childComplexity int) int
 	}
 
+	HistoryFault struct {
+		Detail   func(childComplexity int) int
+		Kind     func(childComplexity int) int
+		Sequence func(childComplexity int) int
+	}
+
+	HistoryProof struct {
+		Checkpoints func(childComplexity int) int
+		Events      func(childComplexity int) int
+		Faults      func(childComplexity int) int
+		Hash        func(childComplexity int) int
+		Intact      func(childComplexity int) int
+		Last        func(childComplexity int) int
+		Partner     func(childComplexity int) int
+		SignedAt    func(childComplexity int) int
+	}
+
 	Measure struct {
 		Unit  func(childComplexity int) int
 		Value func(childComplexity int) int
@@ -363,22 +466,29 @@ type ComplexityRoot struct {
 	}
 
 	Mutation struct {
-		AddAttachment      func(childComplexity int, input node.AddAttachmentInput) int
-		AddMessage         func(childComplexity int, input node.AddMessageInput) int
-		BindPolicy         func(childComplexity int, input node.BindPolicyInput) int
-		BlockPayout        func(childComplexity int, input node.BlockPayoutInput) int
-		CancelPolicy       func(childComplexity int, input node.CancelPolicyInput) int
-		CreateQuote        func(childComplexity int, input node.CreateQuoteInput) int
-		DecideClaim        func(childComplexity int, input node.DecideClaimInput) int
-		DisablePartner     func(childComplexity int, input node.PartnerStatusInput) int
-		EnablePartner      func(childComplexity int, input node.PartnerStatusInput) int
-		OpenClaim          func(childComplexity int, input node.OpenClaimInput) int
-		PublishProduct     func(childComplexity int, input node.PublishProductInput) int
-		RecordObservations func(childComplexity int, input node.RecordObservationsInput) int
-		RecordPayoutMethod func(childComplexity int, input node.RecordPayoutMethodInput) int
-		RegisterPartner    func(childComplexity int, input node.RegisterPartnerInput) int
-		UnblockPayout      func(childComplexity int, input node.UnblockPayoutInput) int
-		WithdrawClaim      func(childComplexity int, input node.WithdrawClaimInput) int
+		AddAttachment         func(childComplexity int, input node.AddAttachmentInput) int
+		AddMessage            func(childComplexity int, input node.AddMessageInput) int
+		BindPolicy            func(childComplexity int, input node.BindPolicyInput) int
+		BlockPayout           func(childComplexity int, input node.BlockPayoutInput) int
+		CancelPolicy          func(childComplexity int, input node.CancelPolicyInput) int
+		ChangeWebhookEndpoint func(childComplexity int, input node.ChangeWebhookEndpointInput) int
+		CreateQuote           func(childComplexity int, input node.CreateQuoteInput) int
+		CreateWebhookEndpoint func(childComplexity int, input node.CreateWebhookEndpointInput) int
+		DecideClaim           func(childComplexity int, input node.DecideClaimInput) int
+		DeleteWebhookEndpoint func(childComplexity int, input node.WebhookEndpointInput) int
+		DisablePartner        func(childComplexity int, input node.PartnerStatusInput) int
+		EnablePartner         func(childComplexity int, input node.PartnerStatusInput) int
+		OpenClaim             func(childComplexity int, input node.OpenClaimInput) int
+		PublishProduct        func(childComplexity int, input node.PublishProductInput) int
+		RecordObservations    func(childComplexity int, input node.RecordObservationsInput) int
+		RecordPayoutMethod    func(childComplexity int, input node.RecordPayoutMethodInput) int
+		RegisterPartner       func(childComplexity int, input node.RegisterPartnerInput) int
+		RetryDelivery         func(childComplexity int, input node.RetryDeliveryInput) int
+		RetryParkedDeliveries func(childComplexity int, input node.RetryParkedDeliveriesInput) int
+		RotateWebhookSecret   func(childComplexity int, input node.WebhookEndpointInput) int
+		TestWebhookEndpoint   func(childComplexity int, input node.WebhookEndpointInput) int
+		UnblockPayout         func(childComplexity int, input node.UnblockPayoutInput) int
+		WithdrawClaim         func(childComplexity int, input node.WithdrawClaimInput) int
 	}
 
 	NamedMeasure struct {
@@ -708,30 +818,35 @@ type ComplexityRoot struct {
 	}
 
 	Query struct {
-		Claim         func(childComplexity int, id string) int
-		Claims        func(childComplexity int, first *int, after *string, filter *model.Filter, order *string) int
-		Explain       func(childComplexity int, policyID string, occurrence model.OccurrenceRef) int
-		Exposure      func(childComplexity int, occurrence model.AsIf, partner *string, product *string, currency *string) int
-		Node          func(childComplexity int, id string) int
-		Nodes         func(childComplexity int, ids []string) int
-		Observation   func(childComplexity int, id string) int
-		Observations  func(childComplexity int, first int, after *string, filter *node.HappenedFilterInput) int
-		Occurrence    func(childComplexity int, id string) int
-		Occurrences   func(childComplexity int, first int, after *string, filter *node.HappenedFilterInput) int
-		Partner       func(childComplexity int, slug string) int
-		Partners      func(childComplexity int, first *int, after *string) int
-		Payout        func(childComplexity int, id string) int
-		PayoutMethod  func(childComplexity int, id string) int
-		PayoutMethods func(childComplexity int, first *int, after *string, filter *model.Filter, order *string) int
-		Payouts       func(childComplexity int, first *int, after *string, filter *model.Filter, order *string) int
-		Policies      func(childComplexity int, first *int, after *string, filter *model.Filter, order *string) int
-		Policy        func(childComplexity int, id string) int
-		Portfolio     func(childComplexity int, partner *string, product *string, currency *string, from *time.Time, to *time.Time) int
-		Product       func(childComplexity int, key string) int
-		Products      func(childComplexity int, first *int, after *string) int
-		Quote         func(childComplexity int, id string) int
-		Quotes        func(childComplexity int, first *int, after *string, filter *model.Filter, order *string) int
-		Viewer        func(childComplexity int) int
+		Claim            func(childComplexity int, id string) int
+		Claims           func(childComplexity int, first *int, after *string, filter *model.Filter, order *string) int
+		Event            func(childComplexity int, id string) int
+		Events           func(childComplexity int, first *int, after *string, filter *node.EventFilter) int
+		Explain          func(childComplexity int, policyID string, occurrence model.OccurrenceRef) int
+		Exposure         func(childComplexity int, occurrence model.AsIf, partner *string, product *string, currency *string) int
+		HistoryProof     func(childComplexity int, partner *string) int
+		Node             func(childComplexity int, id string) int
+		Nodes            func(childComplexity int, ids []string) int
+		Observation      func(childComplexity int, id string) int
+		Observations     func(childComplexity int, first int, after *string, filter *node.HappenedFilterInput) int
+		Occurrence       func(childComplexity int, id string) int
+		Occurrences      func(childComplexity int, first int, after *string, filter *node.HappenedFilterInput) int
+		Partner          func(childComplexity int, slug string) int
+		Partners         func(childComplexity int, first *int, after *string) int
+		Payout           func(childComplexity int, id string) int
+		PayoutMethod     func(childComplexity int, id string) int
+		PayoutMethods    func(childComplexity int, first *int, after *string, filter *model.Filter, order *string) int
+		Payouts          func(childComplexity int, first *int, after *string, filter *model.Filter, order *string) int
+		Policies         func(childComplexity int, first *int, after *string, filter *model.Filter, order *string) int
+		Policy           func(childComplexity int, id string) int
+		Portfolio        func(childComplexity int, partner *string, product *string, currency *string, from *time.Time, to *time.Time) int
+		Product          func(childComplexity int, key string) int
+		Products         func(childComplexity int, first *int, after *string) int
+		Quote            func(childComplexity int, id string) int
+		Quotes           func(childComplexity int, first *int, after *string, filter *model.Filter, order *string) int
+		Viewer           func(childComplexity int) int
+		WebhookEndpoint  func(childComplexity int, id string) int
+		WebhookEndpoints func(childComplexity int, first *int, after *string, filter *model.Filter, order *string) int
 	}
 
 	Quote struct {
@@ -785,9 +900,25 @@ type ComplexityRoot struct {
 		Partner          func(childComplexity int) int
 	}
 
+	RetryDeliveryPayload struct {
+		ClientMutationID func(childComplexity int) int
+		Delivery         func(childComplexity int) int
+	}
+
+	RetryParkedDeliveriesPayload struct {
+		ClientMutationID func(childComplexity int) int
+		Count            func(childComplexity int) int
+	}
+
 	Ring struct {
 		RadiusShare func(childComplexity int) int
 		Steps       func(childComplexity int) int
+	}
+
+	RotateWebhookSecretPayload struct {
+		ClientMutationID func(childComplexity int) int
+		Secret           func(childComplexity int) int
+		WebhookEndpoint  func(childComplexity int) int
 	}
 
 	Rung struct {
@@ -814,6 +945,16 @@ type ComplexityRoot struct {
 		PoliciesBound   func(childComplexity int) int
 		PremiumWritten  func(childComplexity int) int
 		To              func(childComplexity int) int
+	}
+
+	Subscription struct {
+		ClaimTimeline func(childComplexity int, claimID string, afterSequence *int64) int
+		Events        func(childComplexity int, afterSequence *int64, types []string, subject *string, partner *string) int
+	}
+
+	TestWebhookEndpointPayload struct {
+		ClientMutationID func(childComplexity int) int
+		Delivery         func(childComplexity int) int
 	}
 
 	TimelineConnection struct {
@@ -870,6 +1011,35 @@ type ComplexityRoot struct {
 		Name    func(childComplexity int) int
 		Partner func(childComplexity int) int
 		Scopes  func(childComplexity int) int
+	}
+
+	WebhookEndpoint struct {
+		CreatedAt        func(childComplexity int) int
+		Deliveries       func(childComplexity int, first *int, after *string, status *string) int
+		EventTypes       func(childComplexity int) int
+		ID               func(childComplexity int) int
+		Metadata         func(childComplexity int) int
+		Note             func(childComplexity int) int
+		Ordered          func(childComplexity int) int
+		Partner          func(childComplexity int) int
+		PartnerReference func(childComplexity int) int
+		Status           func(childComplexity int) int
+		URL              func(childComplexity int) int
+		UpdatedAt        func(childComplexity int) int
+		Version          func(childComplexity int) int
+	}
+
+	WebhookEndpointConnection struct {
+		Edges              func(childComplexity int) int
+		Nodes              func(childComplexity int) int
+		PageInfo           func(childComplexity int) int
+		TotalCount         func(childComplexity int) int
+		TotalCountExceeded func(childComplexity int) int
+	}
+
+	WebhookEndpointEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
 	}
 
 	WithdrawClaimPayload struct {
@@ -1356,6 +1526,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.CancelPolicyPayload.Policy(childComplexity), true
 
+	case "ChangeWebhookEndpointPayload.clientMutationId":
+		if e.ComplexityRoot.ChangeWebhookEndpointPayload.ClientMutationID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ChangeWebhookEndpointPayload.ClientMutationID(childComplexity), true
+	case "ChangeWebhookEndpointPayload.webhookEndpoint":
+		if e.ComplexityRoot.ChangeWebhookEndpointPayload.WebhookEndpoint == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ChangeWebhookEndpointPayload.WebhookEndpoint(childComplexity), true
+
 	case "Claim.adjudications":
 		if e.ComplexityRoot.Claim.Adjudications == nil {
 			break
@@ -1665,6 +1848,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.CreateQuotePayload.Quote(childComplexity), true
 
+	case "CreateWebhookEndpointPayload.clientMutationId":
+		if e.ComplexityRoot.CreateWebhookEndpointPayload.ClientMutationID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CreateWebhookEndpointPayload.ClientMutationID(childComplexity), true
+	case "CreateWebhookEndpointPayload.secret":
+		if e.ComplexityRoot.CreateWebhookEndpointPayload.Secret == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CreateWebhookEndpointPayload.Secret(childComplexity), true
+	case "CreateWebhookEndpointPayload.webhookEndpoint":
+		if e.ComplexityRoot.CreateWebhookEndpointPayload.WebhookEndpoint == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CreateWebhookEndpointPayload.WebhookEndpoint(childComplexity), true
+
 	case "DecideClaimPayload.claim":
 		if e.ComplexityRoot.DecideClaimPayload.Claim == nil {
 			break
@@ -1702,6 +1904,167 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Decision.ReasonCodes(childComplexity), true
+
+	case "DeleteWebhookEndpointPayload.clientMutationId":
+		if e.ComplexityRoot.DeleteWebhookEndpointPayload.ClientMutationID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeleteWebhookEndpointPayload.ClientMutationID(childComplexity), true
+	case "DeleteWebhookEndpointPayload.webhookEndpointId":
+		if e.ComplexityRoot.DeleteWebhookEndpointPayload.WebhookEndpointID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeleteWebhookEndpointPayload.WebhookEndpointID(childComplexity), true
+
+	case "Delivery.attempts":
+		if e.ComplexityRoot.Delivery.Attempts == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Delivery.Attempts(childComplexity), true
+	case "Delivery.createdAt":
+		if e.ComplexityRoot.Delivery.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Delivery.CreatedAt(childComplexity), true
+	case "Delivery.endpoint":
+		if e.ComplexityRoot.Delivery.Endpoint == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Delivery.Endpoint(childComplexity), true
+	case "Delivery.endpointId":
+		if e.ComplexityRoot.Delivery.EndpointID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Delivery.EndpointID(childComplexity), true
+	case "Delivery.event":
+		if e.ComplexityRoot.Delivery.Event == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Delivery.Event(childComplexity), true
+	case "Delivery.eventId":
+		if e.ComplexityRoot.Delivery.EventID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Delivery.EventID(childComplexity), true
+	case "Delivery.id":
+		if e.ComplexityRoot.Delivery.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Delivery.ID(childComplexity), true
+	case "Delivery.nextAttemptAt":
+		if e.ComplexityRoot.Delivery.NextAttemptAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Delivery.NextAttemptAt(childComplexity), true
+	case "Delivery.partner":
+		if e.ComplexityRoot.Delivery.Partner == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Delivery.Partner(childComplexity), true
+	case "Delivery.status":
+		if e.ComplexityRoot.Delivery.Status == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Delivery.Status(childComplexity), true
+	case "Delivery.updatedAt":
+		if e.ComplexityRoot.Delivery.UpdatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Delivery.UpdatedAt(childComplexity), true
+	case "Delivery.version":
+		if e.ComplexityRoot.Delivery.Version == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Delivery.Version(childComplexity), true
+
+	case "DeliveryAttempt.answer":
+		if e.ComplexityRoot.DeliveryAttempt.Answer == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeliveryAttempt.Answer(childComplexity), true
+	case "DeliveryAttempt.at":
+		if e.ComplexityRoot.DeliveryAttempt.At == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeliveryAttempt.At(childComplexity), true
+	case "DeliveryAttempt.durationMs":
+		if e.ComplexityRoot.DeliveryAttempt.DurationMS == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeliveryAttempt.DurationMS(childComplexity), true
+	case "DeliveryAttempt.error":
+		if e.ComplexityRoot.DeliveryAttempt.Error == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeliveryAttempt.Error(childComplexity), true
+	case "DeliveryAttempt.statusCode":
+		if e.ComplexityRoot.DeliveryAttempt.StatusCode == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeliveryAttempt.StatusCode(childComplexity), true
+
+	case "DeliveryConnection.edges":
+		if e.ComplexityRoot.DeliveryConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeliveryConnection.Edges(childComplexity), true
+	case "DeliveryConnection.nodes":
+		if e.ComplexityRoot.DeliveryConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeliveryConnection.Nodes(childComplexity), true
+	case "DeliveryConnection.pageInfo":
+		if e.ComplexityRoot.DeliveryConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeliveryConnection.PageInfo(childComplexity), true
+	case "DeliveryConnection.totalCount":
+		if e.ComplexityRoot.DeliveryConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeliveryConnection.TotalCount(childComplexity), true
+	case "DeliveryConnection.totalCountExceeded":
+		if e.ComplexityRoot.DeliveryConnection.TotalCountExceeded == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeliveryConnection.TotalCountExceeded(childComplexity), true
+
+	case "DeliveryEdge.cursor":
+		if e.ComplexityRoot.DeliveryEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeliveryEdge.Cursor(childComplexity), true
+	case "DeliveryEdge.node":
+		if e.ComplexityRoot.DeliveryEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeliveryEdge.Node(childComplexity), true
 
 	case "Determination.amount":
 		if e.ComplexityRoot.Determination.Amount == nil {
@@ -1833,6 +2196,136 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.EnablePartnerPayload.Partner(childComplexity), true
+
+	case "Event.createdAt":
+		if e.ComplexityRoot.Event.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Event.CreatedAt(childComplexity), true
+	case "Event.data":
+		if e.ComplexityRoot.Event.Data == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Event.Data(childComplexity), true
+	case "Event.hash":
+		if e.ComplexityRoot.Event.Hash == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Event.Hash(childComplexity), true
+	case "Event.id":
+		if e.ComplexityRoot.Event.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Event.ID(childComplexity), true
+	case "Event.occurredAt":
+		if e.ComplexityRoot.Event.OccurredAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Event.OccurredAt(childComplexity), true
+	case "Event.partner":
+		if e.ComplexityRoot.Event.Partner == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Event.Partner(childComplexity), true
+	case "Event.sequence":
+		if e.ComplexityRoot.Event.Sequence == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Event.Sequence(childComplexity), true
+	case "Event.subject":
+		if e.ComplexityRoot.Event.Subject == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Event.Subject(childComplexity), true
+	case "Event.type":
+		if e.ComplexityRoot.Event.Type == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Event.Type(childComplexity), true
+	case "Event.updatedAt":
+		if e.ComplexityRoot.Event.UpdatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Event.UpdatedAt(childComplexity), true
+	case "Event.version":
+		if e.ComplexityRoot.Event.Version == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Event.Version(childComplexity), true
+
+	case "EventConnection.edges":
+		if e.ComplexityRoot.EventConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EventConnection.Edges(childComplexity), true
+	case "EventConnection.nodes":
+		if e.ComplexityRoot.EventConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EventConnection.Nodes(childComplexity), true
+	case "EventConnection.pageInfo":
+		if e.ComplexityRoot.EventConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EventConnection.PageInfo(childComplexity), true
+	case "EventConnection.totalCount":
+		if e.ComplexityRoot.EventConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EventConnection.TotalCount(childComplexity), true
+	case "EventConnection.totalCountExceeded":
+		if e.ComplexityRoot.EventConnection.TotalCountExceeded == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EventConnection.TotalCountExceeded(childComplexity), true
+
+	case "EventEdge.cursor":
+		if e.ComplexityRoot.EventEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EventEdge.Cursor(childComplexity), true
+	case "EventEdge.node":
+		if e.ComplexityRoot.EventEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EventEdge.Node(childComplexity), true
+
+	case "EventSubject.id":
+		if e.ComplexityRoot.EventSubject.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EventSubject.ID(childComplexity), true
+	case "EventSubject.type":
+		if e.ComplexityRoot.EventSubject.Type == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EventSubject.Type(childComplexity), true
+	case "EventSubject.version":
+		if e.ComplexityRoot.EventSubject.Version == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EventSubject.Version(childComplexity), true
 
 	case "Explanation.amount":
 		if e.ComplexityRoot.Explanation.Amount == nil {
@@ -2104,6 +2597,74 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.FieldError.Pointer(childComplexity), true
 
+	case "HistoryFault.detail":
+		if e.ComplexityRoot.HistoryFault.Detail == nil {
+			break
+		}
+
+		return e.ComplexityRoot.HistoryFault.Detail(childComplexity), true
+	case "HistoryFault.kind":
+		if e.ComplexityRoot.HistoryFault.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.HistoryFault.Kind(childComplexity), true
+	case "HistoryFault.sequence":
+		if e.ComplexityRoot.HistoryFault.Sequence == nil {
+			break
+		}
+
+		return e.ComplexityRoot.HistoryFault.Sequence(childComplexity), true
+
+	case "HistoryProof.checkpoints":
+		if e.ComplexityRoot.HistoryProof.Checkpoints == nil {
+			break
+		}
+
+		return e.ComplexityRoot.HistoryProof.Checkpoints(childComplexity), true
+	case "HistoryProof.events":
+		if e.ComplexityRoot.HistoryProof.Events == nil {
+			break
+		}
+
+		return e.ComplexityRoot.HistoryProof.Events(childComplexity), true
+	case "HistoryProof.faults":
+		if e.ComplexityRoot.HistoryProof.Faults == nil {
+			break
+		}
+
+		return e.ComplexityRoot.HistoryProof.Faults(childComplexity), true
+	case "HistoryProof.hash":
+		if e.ComplexityRoot.HistoryProof.Hash == nil {
+			break
+		}
+
+		return e.ComplexityRoot.HistoryProof.Hash(childComplexity), true
+	case "HistoryProof.intact":
+		if e.ComplexityRoot.HistoryProof.Intact == nil {
+			break
+		}
+
+		return e.ComplexityRoot.HistoryProof.Intact(childComplexity), true
+	case "HistoryProof.last":
+		if e.ComplexityRoot.HistoryProof.Last == nil {
+			break
+		}
+
+		return e.ComplexityRoot.HistoryProof.Last(childComplexity), true
+	case "HistoryProof.partner":
+		if e.ComplexityRoot.HistoryProof.Partner == nil {
+			break
+		}
+
+		return e.ComplexityRoot.HistoryProof.Partner(childComplexity), true
+	case "HistoryProof.signedAt":
+		if e.ComplexityRoot.HistoryProof.SignedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.HistoryProof.SignedAt(childComplexity), true
+
 	case "Measure.unit":
 		if e.ComplexityRoot.Measure.Unit == nil {
 			break
@@ -2266,6 +2827,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.CancelPolicy(childComplexity, args["input"].(node.CancelPolicyInput)), true
+	case "Mutation.changeWebhookEndpoint":
+		if e.ComplexityRoot.Mutation.ChangeWebhookEndpoint == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_changeWebhookEndpoint_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.ChangeWebhookEndpoint(childComplexity, args["input"].(node.ChangeWebhookEndpointInput)), true
 	case "Mutation.createQuote":
 		if e.ComplexityRoot.Mutation.CreateQuote == nil {
 			break
@@ -2277,6 +2849,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.CreateQuote(childComplexity, args["input"].(node.CreateQuoteInput)), true
+	case "Mutation.createWebhookEndpoint":
+		if e.ComplexityRoot.Mutation.CreateWebhookEndpoint == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_createWebhookEndpoint_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.CreateWebhookEndpoint(childComplexity, args["input"].(node.CreateWebhookEndpointInput)), true
 	case "Mutation.decideClaim":
 		if e.ComplexityRoot.Mutation.DecideClaim == nil {
 			break
@@ -2288,6 +2871,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.DecideClaim(childComplexity, args["input"].(node.DecideClaimInput)), true
+	case "Mutation.deleteWebhookEndpoint":
+		if e.ComplexityRoot.Mutation.DeleteWebhookEndpoint == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_deleteWebhookEndpoint_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.DeleteWebhookEndpoint(childComplexity, args["input"].(node.WebhookEndpointInput)), true
 	case "Mutation.disablePartner":
 		if e.ComplexityRoot.Mutation.DisablePartner == nil {
 			break
@@ -2365,6 +2959,50 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.RegisterPartner(childComplexity, args["input"].(node.RegisterPartnerInput)), true
+	case "Mutation.retryDelivery":
+		if e.ComplexityRoot.Mutation.RetryDelivery == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_retryDelivery_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.RetryDelivery(childComplexity, args["input"].(node.RetryDeliveryInput)), true
+	case "Mutation.retryParkedDeliveries":
+		if e.ComplexityRoot.Mutation.RetryParkedDeliveries == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_retryParkedDeliveries_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.RetryParkedDeliveries(childComplexity, args["input"].(node.RetryParkedDeliveriesInput)), true
+	case "Mutation.rotateWebhookSecret":
+		if e.ComplexityRoot.Mutation.RotateWebhookSecret == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_rotateWebhookSecret_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.RotateWebhookSecret(childComplexity, args["input"].(node.WebhookEndpointInput)), true
+	case "Mutation.testWebhookEndpoint":
+		if e.ComplexityRoot.Mutation.TestWebhookEndpoint == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_testWebhookEndpoint_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.TestWebhookEndpoint(childComplexity, args["input"].(node.WebhookEndpointInput)), true
 	case "Mutation.unblockPayout":
 		if e.ComplexityRoot.Mutation.UnblockPayout == nil {
 			break
@@ -3784,6 +4422,28 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Claims(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*model.Filter), args["order"].(*string)), true
+	case "Query.event":
+		if e.ComplexityRoot.Query.Event == nil {
+			break
+		}
+
+		args, err := ec.field_Query_event_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Event(childComplexity, args["id"].(string)), true
+	case "Query.events":
+		if e.ComplexityRoot.Query.Events == nil {
+			break
+		}
+
+		args, err := ec.field_Query_events_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Events(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*node.EventFilter)), true
 	case "Query.explain":
 		if e.ComplexityRoot.Query.Explain == nil {
 			break
@@ -3806,6 +4466,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Exposure(childComplexity, args["occurrence"].(model.AsIf), args["partner"].(*string), args["product"].(*string), args["currency"].(*string)), true
+	case "Query.historyProof":
+		if e.ComplexityRoot.Query.HistoryProof == nil {
+			break
+		}
+
+		args, err := ec.field_Query_historyProof_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.HistoryProof(childComplexity, args["partner"].(*string)), true
 
 	case "Query.node":
 		if e.ComplexityRoot.Query.Node == nil {
@@ -4022,6 +4693,28 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Viewer(childComplexity), true
+	case "Query.webhookEndpoint":
+		if e.ComplexityRoot.Query.WebhookEndpoint == nil {
+			break
+		}
+
+		args, err := ec.field_Query_webhookEndpoint_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.WebhookEndpoint(childComplexity, args["id"].(string)), true
+	case "Query.webhookEndpoints":
+		if e.ComplexityRoot.Query.WebhookEndpoints == nil {
+			break
+		}
+
+		args, err := ec.field_Query_webhookEndpoints_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.WebhookEndpoints(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*model.Filter), args["order"].(*string)), true
 
 	case "Quote.basis":
 		if e.ComplexityRoot.Quote.Basis == nil {
@@ -4227,6 +4920,32 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.RegisterPartnerPayload.Partner(childComplexity), true
 
+	case "RetryDeliveryPayload.clientMutationId":
+		if e.ComplexityRoot.RetryDeliveryPayload.ClientMutationID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RetryDeliveryPayload.ClientMutationID(childComplexity), true
+	case "RetryDeliveryPayload.delivery":
+		if e.ComplexityRoot.RetryDeliveryPayload.Delivery == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RetryDeliveryPayload.Delivery(childComplexity), true
+
+	case "RetryParkedDeliveriesPayload.clientMutationId":
+		if e.ComplexityRoot.RetryParkedDeliveriesPayload.ClientMutationID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RetryParkedDeliveriesPayload.ClientMutationID(childComplexity), true
+	case "RetryParkedDeliveriesPayload.count":
+		if e.ComplexityRoot.RetryParkedDeliveriesPayload.Count == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RetryParkedDeliveriesPayload.Count(childComplexity), true
+
 	case "Ring.radiusShare":
 		if e.ComplexityRoot.Ring.RadiusShare == nil {
 			break
@@ -4239,6 +4958,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Ring.Steps(childComplexity), true
+
+	case "RotateWebhookSecretPayload.clientMutationId":
+		if e.ComplexityRoot.RotateWebhookSecretPayload.ClientMutationID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RotateWebhookSecretPayload.ClientMutationID(childComplexity), true
+	case "RotateWebhookSecretPayload.secret":
+		if e.ComplexityRoot.RotateWebhookSecretPayload.Secret == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RotateWebhookSecretPayload.Secret(childComplexity), true
+	case "RotateWebhookSecretPayload.webhookEndpoint":
+		if e.ComplexityRoot.RotateWebhookSecretPayload.WebhookEndpoint == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RotateWebhookSecretPayload.WebhookEndpoint(childComplexity), true
 
 	case "Rung.factor":
 		if e.ComplexityRoot.Rung.Factor == nil {
@@ -4327,6 +5065,42 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.SeriesPoint.To(childComplexity), true
+
+	case "Subscription.claimTimeline":
+		if e.ComplexityRoot.Subscription.ClaimTimeline == nil {
+			break
+		}
+
+		args, err := ec.field_Subscription_claimTimeline_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Subscription.ClaimTimeline(childComplexity, args["claimId"].(string), args["afterSequence"].(*int64)), true
+	case "Subscription.events":
+		if e.ComplexityRoot.Subscription.Events == nil {
+			break
+		}
+
+		args, err := ec.field_Subscription_events_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Subscription.Events(childComplexity, args["afterSequence"].(*int64), args["types"].([]string), args["subject"].(*string), args["partner"].(*string)), true
+
+	case "TestWebhookEndpointPayload.clientMutationId":
+		if e.ComplexityRoot.TestWebhookEndpointPayload.ClientMutationID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TestWebhookEndpointPayload.ClientMutationID(childComplexity), true
+	case "TestWebhookEndpointPayload.delivery":
+		if e.ComplexityRoot.TestWebhookEndpointPayload.Delivery == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TestWebhookEndpointPayload.Delivery(childComplexity), true
 
 	case "TimelineConnection.edges":
 		if e.ComplexityRoot.TimelineConnection.Edges == nil {
@@ -4545,6 +5319,134 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.Viewer.Scopes(childComplexity), true
 
+	case "WebhookEndpoint.createdAt":
+		if e.ComplexityRoot.WebhookEndpoint.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WebhookEndpoint.CreatedAt(childComplexity), true
+	case "WebhookEndpoint.deliveries":
+		if e.ComplexityRoot.WebhookEndpoint.Deliveries == nil {
+			break
+		}
+
+		args, err := ec.field_WebhookEndpoint_deliveries_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.WebhookEndpoint.Deliveries(childComplexity, args["first"].(*int), args["after"].(*string), args["status"].(*string)), true
+	case "WebhookEndpoint.eventTypes":
+		if e.ComplexityRoot.WebhookEndpoint.EventTypes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WebhookEndpoint.EventTypes(childComplexity), true
+	case "WebhookEndpoint.id":
+		if e.ComplexityRoot.WebhookEndpoint.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WebhookEndpoint.ID(childComplexity), true
+	case "WebhookEndpoint.metadata":
+		if e.ComplexityRoot.WebhookEndpoint.Metadata == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WebhookEndpoint.Metadata(childComplexity), true
+	case "WebhookEndpoint.note":
+		if e.ComplexityRoot.WebhookEndpoint.Note == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WebhookEndpoint.Note(childComplexity), true
+	case "WebhookEndpoint.ordered":
+		if e.ComplexityRoot.WebhookEndpoint.Ordered == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WebhookEndpoint.Ordered(childComplexity), true
+	case "WebhookEndpoint.partner":
+		if e.ComplexityRoot.WebhookEndpoint.Partner == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WebhookEndpoint.Partner(childComplexity), true
+	case "WebhookEndpoint.partnerReference":
+		if e.ComplexityRoot.WebhookEndpoint.PartnerReference == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WebhookEndpoint.PartnerReference(childComplexity), true
+	case "WebhookEndpoint.status":
+		if e.ComplexityRoot.WebhookEndpoint.Status == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WebhookEndpoint.Status(childComplexity), true
+	case "WebhookEndpoint.url":
+		if e.ComplexityRoot.WebhookEndpoint.URL == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WebhookEndpoint.URL(childComplexity), true
+	case "WebhookEndpoint.updatedAt":
+		if e.ComplexityRoot.WebhookEndpoint.UpdatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WebhookEndpoint.UpdatedAt(childComplexity), true
+	case "WebhookEndpoint.version":
+		if e.ComplexityRoot.WebhookEndpoint.Version == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WebhookEndpoint.Version(childComplexity), true
+
+	case "WebhookEndpointConnection.edges":
+		if e.ComplexityRoot.WebhookEndpointConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WebhookEndpointConnection.Edges(childComplexity), true
+	case "WebhookEndpointConnection.nodes":
+		if e.ComplexityRoot.WebhookEndpointConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WebhookEndpointConnection.Nodes(childComplexity), true
+	case "WebhookEndpointConnection.pageInfo":
+		if e.ComplexityRoot.WebhookEndpointConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WebhookEndpointConnection.PageInfo(childComplexity), true
+	case "WebhookEndpointConnection.totalCount":
+		if e.ComplexityRoot.WebhookEndpointConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WebhookEndpointConnection.TotalCount(childComplexity), true
+	case "WebhookEndpointConnection.totalCountExceeded":
+		if e.ComplexityRoot.WebhookEndpointConnection.TotalCountExceeded == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WebhookEndpointConnection.TotalCountExceeded(childComplexity), true
+
+	case "WebhookEndpointEdge.cursor":
+		if e.ComplexityRoot.WebhookEndpointEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WebhookEndpointEdge.Cursor(childComplexity), true
+	case "WebhookEndpointEdge.node":
+		if e.ComplexityRoot.WebhookEndpointEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WebhookEndpointEdge.Node(childComplexity), true
+
 	case "WithdrawClaimPayload.claim":
 		if e.ComplexityRoot.WithdrawClaimPayload.Claim == nil {
 			break
@@ -4578,11 +5480,15 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputBindPolicyInput,
 		ec.unmarshalInputBlockPayoutInput,
 		ec.unmarshalInputCancelPolicyInput,
+		ec.unmarshalInputChangeWebhookEndpointInput,
 		ec.unmarshalInputClaimFilter,
 		ec.unmarshalInputCreateQuoteInput,
+		ec.unmarshalInputCreateWebhookEndpointInput,
 		ec.unmarshalInputDecideClaimInput,
+		ec.unmarshalInputDeleteWebhookEndpointInput,
 		ec.unmarshalInputDisablePartnerInput,
 		ec.unmarshalInputEnablePartnerInput,
+		ec.unmarshalInputEventFilter,
 		ec.unmarshalInputHappenedFilterInput,
 		ec.unmarshalInputIBANInput,
 		ec.unmarshalInputMeasuredInput,
@@ -4601,9 +5507,14 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputRecordObservationsInput,
 		ec.unmarshalInputRecordPayoutMethodInput,
 		ec.unmarshalInputRegisterPartnerInput,
+		ec.unmarshalInputRetryDeliveryInput,
+		ec.unmarshalInputRetryParkedDeliveriesInput,
+		ec.unmarshalInputRotateWebhookSecretInput,
 		ec.unmarshalInputSourceEventInput,
+		ec.unmarshalInputTestWebhookEndpointInput,
 		ec.unmarshalInputUSBankAccountInput,
 		ec.unmarshalInputUnblockPayoutInput,
+		ec.unmarshalInputWebhookEndpointFilter,
 		ec.unmarshalInputWithdrawClaimInput,
 	)
 	first := true
@@ -4648,6 +5559,23 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 			ctx = graphql.WithUnmarshalerMap(ctx, inputUnmarshalMap)
 			data := ec._Mutation(ctx, opCtx.Operation.SelectionSet)
 			var buf bytes.Buffer
+			data.MarshalGQL(&buf)
+
+			return &graphql.Response{
+				Data: buf.Bytes(),
+			}
+		}
+	case ast.Subscription:
+		next := ec._Subscription(ctx, opCtx.Operation.SelectionSet)
+
+		var buf bytes.Buffer
+		return func(ctx context.Context) *graphql.Response {
+			buf.Reset()
+			data := next(ctx)
+
+			if data == nil {
+				return nil
+			}
 			data.MarshalGQL(&buf)
 
 			return &graphql.Response{
@@ -5105,6 +6033,205 @@ type AttachmentEdge {
   cursor: String!
   "The record."
   node: Attachment!
+}
+`, BuiltIn: false},
+	{Name: "../schema/event.graphqls", Input: `extend type Query {
+  """
+  One event, once it is numbered: within a second of what it tells of. Scope events:read. Errors: not_found, for an unknown, a
+  malformed and another partner's id alike.
+  """
+  event("Id of the event, evt_…." id: ID!): Event
+  """
+  The feed of one partner, in the order of its sequence, kept for ever. The subscription of the same name goes on where it ends.
+  Scope events:read. Errors: parameter_invalid, cursor_invalid.
+  """
+  events(
+    "How many, 1 to 100; 25 when left out."
+    first: Int
+    "The endCursor of the page before."
+    after: String
+    "Only those that fit."
+    filter: EventFilter
+  ): EventConnection!
+  """
+  Recompute the chain of hashes over a partner's events and compare it with every checkpoint that was signed: nothing was edited,
+  removed, inserted, moved or cut off. It reads the whole history. Scope events:read. Errors: parameter_invalid.
+  """
+  historyProof("Whose history; operators name a partner, partners prove their own." partner: String): HistoryProof!
+}
+
+"What happened to a record. Webhooks carry the same bytes of data."
+type Event implements Node {
+  "Id of the event, evt_…."
+  id: ID!
+  "The partner it belongs to."
+  partner: String!
+  "When it was made."
+  createdAt: DateTime!
+  "An event never changes."
+  updatedAt: DateTime!
+  "An event never changes: 1."
+  version: Long!
+  "What happened."
+  type: EventType!
+  "1, 2, 3 … without gaps, per partner; a cause comes before its effect."
+  sequence: Long!
+  "What it happened to."
+  subject: EventSubject!
+  "When it happened."
+  occurredAt: DateTime!
+  "{object}: the subject's record as REST showed it then."
+  data: JSON!
+  "Chains the event to the one before: SHA-256 in hexadecimal."
+  hash: String!
+}
+
+"The record that an event is about."
+type EventSubject {
+  "The record's object, as in REST: claim."
+  type: String!
+  "Its id."
+  id: ID!
+  "Its version after the change."
+  version: Long!
+}
+
+"What can happen. The list grows: expect types that you do not know."
+enum EventType {
+  "Quote: created."
+  QUOTE_CREATED
+  "Quote: bound."
+  QUOTE_BOUND
+  "Quote: expired."
+  QUOTE_EXPIRED
+  "Policy: activated."
+  POLICY_ACTIVATED
+  "Policy: exhausted."
+  POLICY_EXHAUSTED
+  "Policy: expired."
+  POLICY_EXPIRED
+  "Policy: cancelled."
+  POLICY_CANCELLED
+  "Policy: archived."
+  POLICY_ARCHIVED
+  "Policy: updated."
+  POLICY_UPDATED
+  "Claim: opened."
+  CLAIM_OPENED
+  "Claim: approved."
+  CLAIM_APPROVED
+  "Claim: deferred."
+  CLAIM_DEFERRED
+  "Claim: declined."
+  CLAIM_DECLINED
+  "Claim: withdrawn."
+  CLAIM_WITHDRAWN
+  "Claim: closed."
+  CLAIM_CLOSED
+  "Claim: reopened."
+  CLAIM_REOPENED
+  "Claim: updated."
+  CLAIM_UPDATED
+  "Claim: attachment added."
+  CLAIM_ATTACHMENT_ADDED
+  "Claim: message added."
+  CLAIM_MESSAGE_ADDED
+  "Payout method: recorded."
+  PAYOUT_METHOD_RECORDED
+  "Payout method: verified."
+  PAYOUT_METHOD_VERIFIED
+  "Payout method: rejected."
+  PAYOUT_METHOD_REJECTED
+  "Payout method: replaced."
+  PAYOUT_METHOD_REPLACED
+  "Payout: created."
+  PAYOUT_CREATED
+  "Payout: releasing."
+  PAYOUT_RELEASING
+  "Payout: released."
+  PAYOUT_RELEASED
+  "Payout: blocked."
+  PAYOUT_BLOCKED
+  "Payout: unblocked."
+  PAYOUT_UNBLOCKED
+  "Payout: reconciling."
+  PAYOUT_RECONCILING
+  "Payout: reconciled."
+  PAYOUT_RECONCILED
+  "Payout: returned."
+  PAYOUT_RETURNED
+  "Payout: cancelled."
+  PAYOUT_CANCELLED
+  "Payout: updated."
+  PAYOUT_UPDATED
+  "Webhook endpoint: enabled."
+  WEBHOOK_ENDPOINT_ENABLED
+  "Webhook endpoint: disabled."
+  WEBHOOK_ENDPOINT_DISABLED
+}
+
+"Which events."
+input EventFilter {
+  "Those with a greater sequence; all when left out."
+  afterSequence: Long
+  "Any of these types; all when left out."
+  types: [EventType!]
+  "Id of the record they are about."
+  subject: ID
+  "Whose feed: operators name a partner, partners read their own."
+  partner: String
+}
+
+"What a check of a partner's events found."
+type HistoryProof {
+  "Whose history."
+  partner: String!
+  "Whether everything is as it was."
+  intact: Boolean!
+  "Numbered events that were checked."
+  events: Long!
+  "Sequence of the last one; 0 without any."
+  last: Long!
+  "Hash of the last one, as the chain has it."
+  hash: String!
+  "Signed checkpoints that were checked."
+  checkpoints: Long!
+  "When the last checkpoint was signed."
+  signedAt: DateTime
+  "What is not as it was, at most 100."
+  faults: [HistoryFault!]!
+}
+
+"A place where a history is not what it was."
+type HistoryFault {
+  "Where."
+  sequence: Long!
+  "missing, changed, unnumbered, cut or checkpoint."
+  kind: String!
+  "What was found, in a sentence."
+  detail: String!
+}
+
+"A page of events."
+type EventConnection {
+  "The records with their cursors."
+  edges: [EventEdge!]!
+  "The records."
+  nodes: [Event!]!
+  "Where the page stands."
+  pageInfo: PageInfo!
+  "How many records the list has, counted up to 10000, and only when it is asked for."
+  totalCount: Int!
+  "Whether there are more than totalCount tells."
+  totalCountExceeded: Boolean!
+}
+
+"A record of a page."
+type EventEdge {
+  "Where it stands; give it as after to read on from here."
+  cursor: String!
+  "The record."
+  node: Event!
 }
 `, BuiltIn: false},
 	{Name: "../schema/observation.graphqls", Input: `extend type Mutation {
@@ -7052,6 +8179,32 @@ scalar JSON
 "An object whose values are text: up to 50 keys of at most 40 characters, with values of at most 500."
 scalar Metadata
 `, BuiltIn: false},
+	{Name: "../schema/subscription.graphqls", Input: `"""
+What can be listened to: over a WebSocket with the subprotocol graphql-transport-ws, or as server-sent events with Accept:
+text/event-stream. A subscription ends with an error that says why: the token has expired, the partner is disabled, the client
+reads too slowly, the server stops. Then subscribe again after the last sequence you have: nothing is lost or comes twice.
+"""
+type Subscription {
+  "A claim's story: what was told, and what is being told. Scope claims:read. Errors: not_found, parameter_invalid, rate_limited."
+  claimTimeline(
+    "Which claim."
+    claimId: ID!
+    "Entries with a greater sequence; the whole story when left out."
+    afterSequence: Long
+  ): TimelineEntry!
+  "The feed of one partner: what happened, and what happens. Scope events:read. Errors: parameter_invalid, rate_limited."
+  events(
+    "Events with a greater sequence; the whole feed when left out."
+    afterSequence: Long
+    "Any of these types; all when left out."
+    types: [EventType!]
+    "Id of the record they are about."
+    subject: ID
+    "Whose feed: operators name a partner, partners hear their own."
+    partner: String
+  ): Event!
+}
+`, BuiltIn: false},
 	{Name: "../schema/terms.graphqls", Input: `"A whole number of minor units and their currency. No floating point touches it."
 type Money {
   "Minor units: cents for USD, yen for JPY, fils for KWD."
@@ -7398,6 +8551,354 @@ type Actor {
   name: String!
 }
 `, BuiltIn: false},
+	{Name: "../schema/webhook.graphqls", Input: `extend type Query {
+  "One webhook endpoint. Scope webhooks:read. Errors: not_found, for an unknown, a malformed and another partner's id alike."
+  webhookEndpoint("Id of the endpoint, whe_…." id: ID!): WebhookEndpoint
+  "Webhook endpoints, the newest first; a partner has at most 20. Scope webhooks:read. Errors: parameter_invalid, cursor_invalid."
+  webhookEndpoints(
+    "How many, 1 to 100; 25 when left out."
+    first: Int
+    "The endCursor of the page before."
+    after: String
+    "Only those that fit."
+    filter: WebhookEndpointFilter
+    "The newest first when left out."
+    order: Order
+  ): WebhookEndpointConnection!
+}
+
+extend type Mutation {
+  """
+  Have events sent to an address, from now on, signed as Standard Webhooks 1.0 says. The payload alone shows the secret. Scope
+  webhooks:write. Errors: validation_failed, reference_taken, state_conflict when there are 20 already.
+  """
+  createWebhookEndpoint("Where to send what." input: CreateWebhookEndpointInput!): CreateWebhookEndpointPayload!
+  """
+  Change what is named. Enabling goes on where sending stopped. Scope webhooks:write. Errors: not_found, validation_failed,
+  reference_taken.
+  """
+  changeWebhookEndpoint("Which endpoint, and what of it." input: ChangeWebhookEndpointInput!): ChangeWebhookEndpointPayload!
+  "Send nothing there any more; events stay in the feed. Scope webhooks:write. Errors: not_found."
+  deleteWebhookEndpoint("Which endpoint." input: DeleteWebhookEndpointInput!): DeleteWebhookEndpointPayload!
+  """
+  Make a new secret, which the payload alone shows. The old one signs beside it for 24 hours. Scope webhooks:write. Errors:
+  not_found.
+  """
+  rotateWebhookSecret("Which endpoint." input: RotateWebhookSecretInput!): RotateWebhookSecretPayload!
+  """
+  Send the endpoint, now, the event that told of its being enabled. Scope webhooks:write. Errors: not_found, state_conflict when it
+  is disabled, or was enabled less than a second ago.
+  """
+  testWebhookEndpoint("Which endpoint." input: TestWebhookEndpointInput!): TestWebhookEndpointPayload!
+  """
+  Send an event once more, now, and by the whole schedule if that fails. Scope webhooks:write. Errors: not_found, state_conflict
+  when the endpoint is disabled.
+  """
+  retryDelivery("Which delivery." input: RetryDeliveryInput!): RetryDeliveryPayload!
+  """
+  Send an endpoint's parked deliveries once more, in the order of their events: all of them, or those of a range of sequences.
+  Scope webhooks:write. Errors: not_found, state_conflict when the endpoint is disabled.
+  """
+  retryParkedDeliveries("Which endpoint, and from where to where." input: RetryParkedDeliveriesInput!): RetryParkedDeliveriesPayload!
+}
+
+"Where a partner wants to hear of events."
+type WebhookEndpoint implements Node {
+  "Id of the endpoint, whe_…."
+  id: ID!
+  "The partner it belongs to."
+  partner: String!
+  "When it was made."
+  createdAt: DateTime!
+  "When it last changed."
+  updatedAt: DateTime!
+  "Grows by one with each change of the record itself."
+  version: Long!
+  "The partner's own name of it; unique among the partner's endpoints."
+  partnerReference: String
+  "What the partner hung on it."
+  metadata: Metadata!
+  "Where events are sent."
+  url: String!
+  "Which events are sent; null for all, those of later releases included."
+  eventTypes: [EventType!]
+  "Whether anything is sent."
+  status: WebhookEndpointStatus!
+  "Whether the next event of a record waits until the earlier one was taken."
+  ordered: Boolean!
+  "Why it was disabled, when Parapet did it."
+  note: String
+  "What was sent in the last 30 days, the newest first."
+  deliveries(
+    "How many, 1 to 100; 25 when left out."
+    first: Int
+    "The endCursor of the page before."
+    after: String
+    "Only those that stand there."
+    status: DeliveryStatus
+  ): DeliveryConnection!
+}
+
+"Whether an endpoint is sent anything."
+enum WebhookEndpointStatus {
+  "Events are sent."
+  ENABLED
+  "Nothing is sent: the partner wants it so, or it has failed for too long; see note."
+  DISABLED
+}
+
+"One event on its way to one endpoint."
+type Delivery implements Node {
+  "Id of the delivery, dlv_…."
+  id: ID!
+  "The partner it belongs to."
+  partner: String!
+  "When it was made."
+  createdAt: DateTime!
+  "When it last changed."
+  updatedAt: DateTime!
+  "Grows by one with each change of the record itself."
+  version: Long!
+  "Id of the event."
+  eventId: ID!
+  "The event. Scope events:read."
+  event: Event!
+  "Id of the endpoint."
+  endpointId: ID!
+  "The endpoint."
+  endpoint: WebhookEndpoint!
+  "Where it stands."
+  status: DeliveryStatus!
+  "Every call of the endpoint, in order."
+  attempts: [DeliveryAttempt!]!
+  "When it is tried next; null when it is not."
+  nextAttemptAt: DateTime
+}
+
+"Where a delivery stands."
+enum DeliveryStatus {
+  "It is tried again."
+  PENDING
+  "The endpoint took it."
+  DELIVERED
+  "It was tried for four days; retry it by hand."
+  PARKED
+}
+
+"One call of an endpoint."
+type DeliveryAttempt {
+  "When."
+  at: DateTime!
+  "The HTTP status of the answer; null when there was none."
+  statusCode: Int
+  "timeout, refused, address, tls, dns, connection or redirect; null when it was answered."
+  error: String
+  "How long it took, in milliseconds."
+  durationMs: Long!
+  "The first 1 KiB of the answer."
+  answer: String!
+}
+
+"Which webhook endpoints."
+input WebhookEndpointFilter {
+  "Those that stand there."
+  status: WebhookEndpointStatus
+  "Those of one partner, for operators, who see every partner's."
+  partner: String
+  "The one the partner gave this name."
+  partnerReference: String
+  "Made at this time or later."
+  createdFrom: DateTime
+  "Made before this time."
+  createdTo: DateTime
+}
+
+"An endpoint to create."
+input CreateWebhookEndpointInput {
+  "Where to send events: https, an address that everybody can reach, at most 2048 characters."
+  url: String!
+  "Which events; all when left out, those of later releases included."
+  eventTypes: [EventType!]
+  "Whether the next event of a record waits until the earlier one was taken; it does not when left out."
+  ordered: Boolean
+  "Your own name of it, at most 128 characters."
+  partnerReference: String
+  "What you hang on it."
+  metadata: Metadata
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
+  clientMutationId: String
+}
+
+"What was created."
+type CreateWebhookEndpointPayload {
+  "The endpoint."
+  webhookEndpoint: WebhookEndpoint!
+  "Signs what is sent, whsec_…. Keep it: it is not shown again. Null when this is answered again after a day."
+  secret: String
+  "As it was sent."
+  clientMutationId: String
+}
+
+"What to change of an endpoint; what is left out stays."
+input ChangeWebhookEndpointInput {
+  "Which endpoint."
+  webhookEndpointId: ID!
+  "Where to send events."
+  url: String
+  "Which events."
+  eventTypes: [EventType!]
+  "true: all events, those of later releases included. Goes without eventTypes."
+  everyEventType: Boolean
+  "Whether the next event of a record waits until the earlier one was taken."
+  ordered: Boolean
+  "Whether anything is sent."
+  status: WebhookEndpointStatus
+  "Your own name of it, at most 128 characters."
+  partnerReference: String
+  "What you hang on it."
+  metadata: Metadata
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
+  clientMutationId: String
+}
+
+"What was changed."
+type ChangeWebhookEndpointPayload {
+  "The endpoint as it is now."
+  webhookEndpoint: WebhookEndpoint!
+  "As it was sent."
+  clientMutationId: String
+}
+
+"An endpoint to delete."
+input DeleteWebhookEndpointInput {
+  "Which endpoint."
+  webhookEndpointId: ID!
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
+  clientMutationId: String
+}
+
+"What was deleted."
+type DeleteWebhookEndpointPayload {
+  "Id of what is gone."
+  webhookEndpointId: ID!
+  "As it was sent."
+  clientMutationId: String
+}
+
+"An endpoint that needs a new secret."
+input RotateWebhookSecretInput {
+  "Which endpoint."
+  webhookEndpointId: ID!
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
+  clientMutationId: String
+}
+
+"The new secret."
+type RotateWebhookSecretPayload {
+  "The endpoint."
+  webhookEndpoint: WebhookEndpoint!
+  "Signs what is sent, whsec_…. Keep it: it is not shown again. Null when this is answered again after a day."
+  secret: String
+  "As it was sent."
+  clientMutationId: String
+}
+
+"An endpoint to try."
+input TestWebhookEndpointInput {
+  "Which endpoint."
+  webhookEndpointId: ID!
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
+  clientMutationId: String
+}
+
+"What is sent."
+type TestWebhookEndpointPayload {
+  "The delivery, before its first attempt."
+  delivery: Delivery!
+  "As it was sent."
+  clientMutationId: String
+}
+
+"A delivery to send again."
+input RetryDeliveryInput {
+  "Which delivery."
+  deliveryId: ID!
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
+  clientMutationId: String
+}
+
+"What is sent again."
+type RetryDeliveryPayload {
+  "The delivery as it is now."
+  delivery: Delivery!
+  "As it was sent."
+  clientMutationId: String
+}
+
+"Parked deliveries to send again."
+input RetryParkedDeliveriesInput {
+  "Which endpoint's."
+  webhookEndpointId: ID!
+  "Of events with this sequence or a greater one; all when left out."
+  firstSequence: Long
+  "Of events with this sequence or a smaller one; all when left out."
+  lastSequence: Long
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
+  clientMutationId: String
+}
+
+"How much is sent again."
+type RetryParkedDeliveriesPayload {
+  "How many deliveries."
+  count: Int!
+  "As it was sent."
+  clientMutationId: String
+}
+
+"A page of webhook endpoints."
+type WebhookEndpointConnection {
+  "The records with their cursors."
+  edges: [WebhookEndpointEdge!]!
+  "The records."
+  nodes: [WebhookEndpoint!]!
+  "Where the page stands."
+  pageInfo: PageInfo!
+  "How many records the list has, counted up to 10000, and only when it is asked for."
+  totalCount: Int!
+  "Whether there are more than totalCount tells."
+  totalCountExceeded: Boolean!
+}
+
+"A record of a page."
+type WebhookEndpointEdge {
+  "Where it stands; give it as after to read on from here."
+  cursor: String!
+  "The record."
+  node: WebhookEndpoint!
+}
+
+"A page of deliveries."
+type DeliveryConnection {
+  "The records with their cursors."
+  edges: [DeliveryEdge!]!
+  "The records."
+  nodes: [Delivery!]!
+  "Where the page stands."
+  pageInfo: PageInfo!
+  "How many records the list has, counted up to 10000, and only when it is asked for."
+  totalCount: Int!
+  "Whether there are more than totalCount tells."
+  totalCountExceeded: Boolean!
+}
+
+"A record of a page."
+type DeliveryEdge {
+  "Where it stands; give it as after to read on from here."
+  cursor: String!
+  "The record."
+  node: Delivery!
+}
+`, BuiltIn: false},
 }
 var parsedSchema = gqlparser.MustLoadSchema(sources...)
 
@@ -7639,6 +9140,16 @@ func (ec *executionContext) childFields_CancelPolicyPayload(ctx context.Context,
 	return nil, fmt.Errorf("no field named %q was found under type CancelPolicyPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_ChangeWebhookEndpointPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "webhookEndpoint":
+		return ec.fieldContext_ChangeWebhookEndpointPayload_webhookEndpoint(ctx, field)
+	case "clientMutationId":
+		return ec.fieldContext_ChangeWebhookEndpointPayload_clientMutationId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ChangeWebhookEndpointPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_Claim(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "id":
@@ -7775,6 +9286,18 @@ func (ec *executionContext) childFields_CreateQuotePayload(ctx context.Context, 
 	return nil, fmt.Errorf("no field named %q was found under type CreateQuotePayload", field.Name)
 }
 
+func (ec *executionContext) childFields_CreateWebhookEndpointPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "webhookEndpoint":
+		return ec.fieldContext_CreateWebhookEndpointPayload_webhookEndpoint(ctx, field)
+	case "secret":
+		return ec.fieldContext_CreateWebhookEndpointPayload_secret(ctx, field)
+	case "clientMutationId":
+		return ec.fieldContext_CreateWebhookEndpointPayload_clientMutationId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CreateWebhookEndpointPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_DecideClaimPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "claim":
@@ -7797,6 +9320,88 @@ func (ec *executionContext) childFields_Decision(ctx context.Context, field grap
 		return ec.fieldContext_Decision_nextReviewAt(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Decision", field.Name)
+}
+
+func (ec *executionContext) childFields_DeleteWebhookEndpointPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "webhookEndpointId":
+		return ec.fieldContext_DeleteWebhookEndpointPayload_webhookEndpointId(ctx, field)
+	case "clientMutationId":
+		return ec.fieldContext_DeleteWebhookEndpointPayload_clientMutationId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DeleteWebhookEndpointPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_Delivery(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_Delivery_id(ctx, field)
+	case "partner":
+		return ec.fieldContext_Delivery_partner(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_Delivery_createdAt(ctx, field)
+	case "updatedAt":
+		return ec.fieldContext_Delivery_updatedAt(ctx, field)
+	case "version":
+		return ec.fieldContext_Delivery_version(ctx, field)
+	case "eventId":
+		return ec.fieldContext_Delivery_eventId(ctx, field)
+	case "event":
+		return ec.fieldContext_Delivery_event(ctx, field)
+	case "endpointId":
+		return ec.fieldContext_Delivery_endpointId(ctx, field)
+	case "endpoint":
+		return ec.fieldContext_Delivery_endpoint(ctx, field)
+	case "status":
+		return ec.fieldContext_Delivery_status(ctx, field)
+	case "attempts":
+		return ec.fieldContext_Delivery_attempts(ctx, field)
+	case "nextAttemptAt":
+		return ec.fieldContext_Delivery_nextAttemptAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Delivery", field.Name)
+}
+
+func (ec *executionContext) childFields_DeliveryAttempt(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "at":
+		return ec.fieldContext_DeliveryAttempt_at(ctx, field)
+	case "statusCode":
+		return ec.fieldContext_DeliveryAttempt_statusCode(ctx, field)
+	case "error":
+		return ec.fieldContext_DeliveryAttempt_error(ctx, field)
+	case "durationMs":
+		return ec.fieldContext_DeliveryAttempt_durationMs(ctx, field)
+	case "answer":
+		return ec.fieldContext_DeliveryAttempt_answer(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DeliveryAttempt", field.Name)
+}
+
+func (ec *executionContext) childFields_DeliveryConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_DeliveryConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_DeliveryConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_DeliveryConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_DeliveryConnection_totalCount(ctx, field)
+	case "totalCountExceeded":
+		return ec.fieldContext_DeliveryConnection_totalCountExceeded(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DeliveryConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_DeliveryEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_DeliveryEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_DeliveryEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DeliveryEdge", field.Name)
 }
 
 func (ec *executionContext) childFields_Determination(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -7869,6 +9474,72 @@ func (ec *executionContext) childFields_EnablePartnerPayload(ctx context.Context
 		return ec.fieldContext_EnablePartnerPayload_clientMutationId(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type EnablePartnerPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_Event(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_Event_id(ctx, field)
+	case "partner":
+		return ec.fieldContext_Event_partner(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_Event_createdAt(ctx, field)
+	case "updatedAt":
+		return ec.fieldContext_Event_updatedAt(ctx, field)
+	case "version":
+		return ec.fieldContext_Event_version(ctx, field)
+	case "type":
+		return ec.fieldContext_Event_type(ctx, field)
+	case "sequence":
+		return ec.fieldContext_Event_sequence(ctx, field)
+	case "subject":
+		return ec.fieldContext_Event_subject(ctx, field)
+	case "occurredAt":
+		return ec.fieldContext_Event_occurredAt(ctx, field)
+	case "data":
+		return ec.fieldContext_Event_data(ctx, field)
+	case "hash":
+		return ec.fieldContext_Event_hash(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Event", field.Name)
+}
+
+func (ec *executionContext) childFields_EventConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_EventConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_EventConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_EventConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_EventConnection_totalCount(ctx, field)
+	case "totalCountExceeded":
+		return ec.fieldContext_EventConnection_totalCountExceeded(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type EventConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_EventEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_EventEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_EventEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type EventEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_EventSubject(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "type":
+		return ec.fieldContext_EventSubject_type(ctx, field)
+	case "id":
+		return ec.fieldContext_EventSubject_id(ctx, field)
+	case "version":
+		return ec.fieldContext_EventSubject_version(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type EventSubject", field.Name)
 }
 
 func (ec *executionContext) childFields_Explanation(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -7997,6 +9668,40 @@ func (ec *executionContext) childFields_FieldError(ctx context.Context, field gr
 		return ec.fieldContext_FieldError_detail(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type FieldError", field.Name)
+}
+
+func (ec *executionContext) childFields_HistoryFault(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "sequence":
+		return ec.fieldContext_HistoryFault_sequence(ctx, field)
+	case "kind":
+		return ec.fieldContext_HistoryFault_kind(ctx, field)
+	case "detail":
+		return ec.fieldContext_HistoryFault_detail(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type HistoryFault", field.Name)
+}
+
+func (ec *executionContext) childFields_HistoryProof(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "partner":
+		return ec.fieldContext_HistoryProof_partner(ctx, field)
+	case "intact":
+		return ec.fieldContext_HistoryProof_intact(ctx, field)
+	case "events":
+		return ec.fieldContext_HistoryProof_events(ctx, field)
+	case "last":
+		return ec.fieldContext_HistoryProof_last(ctx, field)
+	case "hash":
+		return ec.fieldContext_HistoryProof_hash(ctx, field)
+	case "checkpoints":
+		return ec.fieldContext_HistoryProof_checkpoints(ctx, field)
+	case "signedAt":
+		return ec.fieldContext_HistoryProof_signedAt(ctx, field)
+	case "faults":
+		return ec.fieldContext_HistoryProof_faults(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type HistoryProof", field.Name)
 }
 
 func (ec *executionContext) childFields_Measure(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -8817,6 +10522,26 @@ func (ec *executionContext) childFields_RegisterPartnerPayload(ctx context.Conte
 	return nil, fmt.Errorf("no field named %q was found under type RegisterPartnerPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_RetryDeliveryPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "delivery":
+		return ec.fieldContext_RetryDeliveryPayload_delivery(ctx, field)
+	case "clientMutationId":
+		return ec.fieldContext_RetryDeliveryPayload_clientMutationId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RetryDeliveryPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_RetryParkedDeliveriesPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "count":
+		return ec.fieldContext_RetryParkedDeliveriesPayload_count(ctx, field)
+	case "clientMutationId":
+		return ec.fieldContext_RetryParkedDeliveriesPayload_clientMutationId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RetryParkedDeliveriesPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_Ring(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "radiusShare":
@@ -8825,6 +10550,18 @@ func (ec *executionContext) childFields_Ring(ctx context.Context, field graphql.
 		return ec.fieldContext_Ring_steps(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Ring", field.Name)
+}
+
+func (ec *executionContext) childFields_RotateWebhookSecretPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "webhookEndpoint":
+		return ec.fieldContext_RotateWebhookSecretPayload_webhookEndpoint(ctx, field)
+	case "secret":
+		return ec.fieldContext_RotateWebhookSecretPayload_secret(ctx, field)
+	case "clientMutationId":
+		return ec.fieldContext_RotateWebhookSecretPayload_clientMutationId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RotateWebhookSecretPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_Rung(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -8877,6 +10614,16 @@ func (ec *executionContext) childFields_SeriesPoint(ctx context.Context, field g
 		return ec.fieldContext_SeriesPoint_lossRatio(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type SeriesPoint", field.Name)
+}
+
+func (ec *executionContext) childFields_TestWebhookEndpointPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "delivery":
+		return ec.fieldContext_TestWebhookEndpointPayload_delivery(ctx, field)
+	case "clientMutationId":
+		return ec.fieldContext_TestWebhookEndpointPayload_clientMutationId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type TestWebhookEndpointPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_TimelineConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -8989,6 +10736,64 @@ func (ec *executionContext) childFields_Viewer(ctx context.Context, field graphq
 		return ec.fieldContext_Viewer_scopes(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Viewer", field.Name)
+}
+
+func (ec *executionContext) childFields_WebhookEndpoint(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_WebhookEndpoint_id(ctx, field)
+	case "partner":
+		return ec.fieldContext_WebhookEndpoint_partner(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_WebhookEndpoint_createdAt(ctx, field)
+	case "updatedAt":
+		return ec.fieldContext_WebhookEndpoint_updatedAt(ctx, field)
+	case "version":
+		return ec.fieldContext_WebhookEndpoint_version(ctx, field)
+	case "partnerReference":
+		return ec.fieldContext_WebhookEndpoint_partnerReference(ctx, field)
+	case "metadata":
+		return ec.fieldContext_WebhookEndpoint_metadata(ctx, field)
+	case "url":
+		return ec.fieldContext_WebhookEndpoint_url(ctx, field)
+	case "eventTypes":
+		return ec.fieldContext_WebhookEndpoint_eventTypes(ctx, field)
+	case "status":
+		return ec.fieldContext_WebhookEndpoint_status(ctx, field)
+	case "ordered":
+		return ec.fieldContext_WebhookEndpoint_ordered(ctx, field)
+	case "note":
+		return ec.fieldContext_WebhookEndpoint_note(ctx, field)
+	case "deliveries":
+		return ec.fieldContext_WebhookEndpoint_deliveries(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type WebhookEndpoint", field.Name)
+}
+
+func (ec *executionContext) childFields_WebhookEndpointConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_WebhookEndpointConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_WebhookEndpointConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_WebhookEndpointConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_WebhookEndpointConnection_totalCount(ctx, field)
+	case "totalCountExceeded":
+		return ec.fieldContext_WebhookEndpointConnection_totalCountExceeded(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type WebhookEndpointConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_WebhookEndpointEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_WebhookEndpointEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_WebhookEndpointEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type WebhookEndpointEdge", field.Name)
 }
 
 func (ec *executionContext) childFields_WithdrawClaimPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

@@ -19,6 +19,7 @@ const (
 
 	writing      = 500  // a mutation's own price: it locks, writes and tells others
 	summing      = 500  // a figure's: it goes through a whole book
+	proving      = 5000 // historyProof: it reads a partner's whole history
 	wholeSchema  = 1000 // __schema: every type there is
 	oneType      = 100  // __type
 	unimaginable = math.MaxInt32
@@ -29,6 +30,7 @@ const (
 	connectionEnd = "Connection"
 	edgeEnd       = "Edge"
 	record        = "Node"
+	proof         = "HistoryProof"
 	portfolio     = "Portfolio"
 	exposure      = "Exposure"
 )
@@ -141,6 +143,8 @@ func (c *costing) own(definition *ast.FieldDefinition, on *ast.Definition) int {
 	switch {
 	case on == c.schema.Mutation:
 		return writing
+	case name == proof:
+		return proving
 	case strings.HasSuffix(name, edgeEnd):
 		return 0 // its node counts
 	case definition.Type.Elem != nil, strings.HasSuffix(name, connectionEnd), on == c.schema.Query,

@@ -66,6 +66,9 @@ func (r *Reader) finders() map[string]finder {
 		"msg": finds(r, s.MessagesByID, r.messages),
 		"pmt": finds(r, s.PayoutMethodsByID, r.payoutMethods),
 		"pay": finds(r, s.PayoutsByID, r.payouts),
+		"evt": finds(r, s.EventsByID, r.events),
+		"whe": finds(r, s.WebhookEndpointsByID, r.webhookEndpoints),
+		"dlv": finds(r, s.DeliveriesByID, r.deliveries),
 		"occ": each(r.Occurrence),
 		"obs": each(r.Observation),
 	}

@@ -17,6 +17,8 @@ type Node interface{ IsNode() }
 type Reader struct {
 	Service *model.Service
 	Actor   model.Actor
+	// End ends a subscription and tells why; nil in requests that are none.
+	End context.CancelCauseFunc
 }
 
 type readerKey struct{}

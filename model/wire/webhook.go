@@ -34,3 +34,8 @@ type Attempt struct {
 	DurationMS int64     `json:"duration_ms"`
 	Answer     string    `json:"answer"` // the first 1 KiB of what the endpoint answered
 }
+
+// Retried is how many deliveries are sent once more.
+type Retried struct {
+	Count int `json:"count"`
+}

@@ -1,0 +1,59 @@
+package node
+
+import (
+	"context"
+
+	"parapet/model"
+	"parapet/model/wire"
+)
+
+// Event tells what happened to a record.
+type Event struct{ *wire.Event }
+
+// IsNode makes it findable.
+func (*Event) IsNode() {}
+
+func (r *Reader) events(records []*wire.Event) []*Event {
+	all := make([]*Event, len(records))
+	for i, record := range records {
+		all[i] = &Event{record}
+	}
+	return all
+}
+
+// Event is one event. Errors: not_found.
+func (r *Reader) Event(ctx context.Context, id string) (*Event, error) {
+	return one(r.events)(r.Service.GetEvent(ctx, r.Actor, id))
+}
+
+// EventFilter narrows the feed.
+type EventFilter struct {
+	AfterSequence *int64
+	Types         []string
+	Subject       *string
+	Partner       *string
+}
+
+func (f *EventFilter) narrow() (narrowed model.EventFilter) {
+	if f == nil {
+		return narrowed
+	}
+	narrowed.Subject, narrowed.Partner = orEmpty(f.Subject), orEmpty(f.Partner)
+	if f.AfterSequence != nil {
+		narrowed.After = *f.AfterSequence
+	}
+	for _, kind := range f.Types {
+		narrowed.Types = append(narrowed.Types, model.EventType(kind))
+	}
+	return narrowed
+}
+
+// Events are the feed of a partner.
+func (r *Reader) Events(ctx context.Context, first *int, after *string, filter *EventFilter) (*EventConnection, error) {
+	return listed(r.events)(r.Service.ListEvents(ctx, r.Actor, filter.narrow(), pageOf(first, after)))
+}
+
+// HistoryProof checks a partner's history.
+func (r *Reader) HistoryProof(ctx context.Context, partner *string) (*wire.HistoryProof, error) {
+	return r.Service.ProveHistory(ctx, r.Actor, orEmpty(partner))
+}

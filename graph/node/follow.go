@@ -1,0 +1,49 @@
+package node
+
+import (
+	"context"
+
+	"parapet/model"
+)
+
+// FollowEvents hands on the feed of a partner as it grows.
+func (r *Reader) FollowEvents(ctx context.Context, filter EventFilter) (<-chan *Event, error) {
+	tail, err := r.Service.FollowEvents(ctx, r.Actor, filter.narrow())
+	return follow(ctx, r, tail, err, r.events)
+}
+
+// FollowTimeline hands on a claim's story as it is told.
+func (r *Reader) FollowTimeline(ctx context.Context, claim string, after *int64) (<-chan *TimelineEntry, error) {
+	if after == nil {
+		after = new(int64)
+	}
+	tail, err := r.Service.FollowTimeline(ctx, r.Actor, claim, *after)
+	return follow(ctx, r, tail, err, r.timeline)
+}
+
+// follow reads ahead of whoever listens by what was read at once, and no further.
+// What ends the reading ends the subscription, with a reason.
+func follow[R, N any](ctx context.Context, r *Reader, tail *model.Tail[R], err error, together func([]*R) []*N) (<-chan *N, error) {
+	if err != nil {
+		return nil, err
+	}
+	nodes := make(chan *N)
+	go func() {
+		defer close(nodes)
+		for {
+			records, err := tail.Next(ctx)
+			if err != nil {
+				r.End(err)
+				return
+			}
+			for _, node := range together(pointers(records)) {
+				select {
+				case nodes <- node:
+				case <-ctx.Done():
+					return
+				}
+			}
+		}
+	}()
+	return nodes, nil
+}

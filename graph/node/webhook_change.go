@@ -1,0 +1,144 @@
+package node
+
+import (
+	"context"
+
+	"parapet/model"
+	"parapet/model/wire"
+)
+
+// CreateWebhookEndpointInput is an endpoint to create.
+type CreateWebhookEndpointInput struct {
+	model.WebhookEndpointRequest
+	ClientMutationID *string
+}
+
+// WebhookSecretPayload is an endpoint with the secret that is shown once.
+type WebhookSecretPayload struct {
+	WebhookEndpoint  *WebhookEndpoint
+	Secret           *string
+	ClientMutationID *string
+}
+
+func (r *Reader) secretly(record *wire.WebhookEndpoint, err error, client *string) (*WebhookSecretPayload, error) {
+	endpoint, err := one(r.webhookEndpoints)(record, err)
+	if err != nil {
+		return nil, err
+	}
+	return &WebhookSecretPayload{endpoint, record.Secret, client}, nil
+}
+
+// CreateWebhookEndpoint registers where events are to be sent.
+func (r *Reader) CreateWebhookEndpoint(ctx context.Context, in CreateWebhookEndpointInput) (*WebhookSecretPayload, error) {
+	record, err := mutate(ctx, r, in.ClientMutationID, in.WebhookEndpointRequest, r.Service.CreateWebhookEndpoint)
+	return r.secretly(record, err, in.ClientMutationID)
+}
+
+// ChangeWebhookEndpointInput is what to change of an endpoint.
+type ChangeWebhookEndpointInput struct {
+	model.WebhookEndpointRequest
+	WebhookEndpointID string
+	EveryEventType    *bool
+	ClientMutationID  *string
+}
+
+// ChangeWebhookEndpointPayload is what was changed.
+type ChangeWebhookEndpointPayload struct {
+	WebhookEndpoint  *WebhookEndpoint
+	ClientMutationID *string
+}
+
+// ChangeWebhookEndpoint changes what is named.
+func (r *Reader) ChangeWebhookEndpoint(ctx context.Context, in ChangeWebhookEndpointInput) (*ChangeWebhookEndpointPayload, error) {
+	if in.EveryEventType != nil && *in.EveryEventType {
+		if in.EventTypes != nil {
+			return nil, model.Invalid(model.FieldError{Pointer: "/every_event_type", Code: "not_allowed", Detail: "Give eventTypes, or everyEventType, not both."})
+		}
+		in.EventTypes = []string{model.AllEvents}
+	}
+	client := in.ClientMutationID
+	in.ClientMutationID = nil
+	record, err := mutate(ctx, r, client, in, func(ctx context.Context, actor model.Actor, in ChangeWebhookEndpointInput) (*wire.WebhookEndpoint, error) {
+		return r.Service.ChangeWebhookEndpoint(ctx, actor, in.WebhookEndpointID, in.WebhookEndpointRequest)
+	})
+	endpoint, err := one(r.webhookEndpoints)(record, err)
+	return &ChangeWebhookEndpointPayload{endpoint, client}, err
+}
+
+// WebhookEndpointInput names an endpoint to do something with.
+type WebhookEndpointInput struct {
+	WebhookEndpointID string
+	ClientMutationID  *string
+}
+
+// DeleteWebhookEndpointPayload is what is gone.
+type DeleteWebhookEndpointPayload struct {
+	WebhookEndpointID string
+	ClientMutationID  *string
+}
+
+// DeleteWebhookEndpoint forgets an endpoint.
+func (r *Reader) DeleteWebhookEndpoint(ctx context.Context, in WebhookEndpointInput) (*DeleteWebhookEndpointPayload, error) {
+	_, err := mutate(ctx, r, in.ClientMutationID, in.WebhookEndpointID, func(ctx context.Context, actor model.Actor, id string) (*wire.WebhookEndpoint, error) {
+		return nil, r.Service.DeleteWebhookEndpoint(ctx, actor, id)
+	})
+	return &DeleteWebhookEndpointPayload{in.WebhookEndpointID, in.ClientMutationID}, err
+}
+
+// RotateWebhookSecret makes a new secret.
+func (r *Reader) RotateWebhookSecret(ctx context.Context, in WebhookEndpointInput) (*WebhookSecretPayload, error) {
+	record, err := mutate(ctx, r, in.ClientMutationID, in.WebhookEndpointID, r.Service.RotateWebhookSecret)
+	return r.secretly(record, err, in.ClientMutationID)
+}
+
+// DeliveryPayload is what is sent.
+type DeliveryPayload struct {
+	Delivery         *Delivery
+	ClientMutationID *string
+}
+
+// TestWebhookEndpoint sends an event to try an endpoint.
+func (r *Reader) TestWebhookEndpoint(ctx context.Context, in WebhookEndpointInput) (*DeliveryPayload, error) {
+	record, err := mutate(ctx, r, in.ClientMutationID, in.WebhookEndpointID, r.Service.TestWebhookEndpoint)
+	delivery, err := one(r.deliveries)(record, err)
+	return &DeliveryPayload{delivery, in.ClientMutationID}, err
+}
+
+// RetryDeliveryInput is a delivery to send again.
+type RetryDeliveryInput struct {
+	DeliveryID       string
+	ClientMutationID *string
+}
+
+// RetryDelivery sends an event once more.
+func (r *Reader) RetryDelivery(ctx context.Context, in RetryDeliveryInput) (*DeliveryPayload, error) {
+	record, err := mutate(ctx, r, in.ClientMutationID, in.DeliveryID, r.Service.RetryDelivery)
+	delivery, err := one(r.deliveries)(record, err)
+	return &DeliveryPayload{delivery, in.ClientMutationID}, err
+}
+
+// RetryParkedDeliveriesInput is which parked deliveries to send again.
+type RetryParkedDeliveriesInput struct {
+	WebhookEndpointID           string
+	FirstSequence, LastSequence *int64
+	ClientMutationID            *string
+}
+
+// RetryParkedDeliveriesPayload is how much is sent again.
+type RetryParkedDeliveriesPayload struct {
+	Count            int
+	ClientMutationID *string
+}
+
+// RetryParkedDeliveries sends what was parked once more.
+func (r *Reader) RetryParkedDeliveries(ctx context.Context, in RetryParkedDeliveriesInput) (*RetryParkedDeliveriesPayload, error) {
+	client := in.ClientMutationID
+	in.ClientMutationID = nil
+	retried, err := mutate(ctx, r, client, in, func(ctx context.Context, actor model.Actor, in RetryParkedDeliveriesInput) (*wire.Retried, error) {
+		return r.Service.RetryParked(ctx, actor, in.WebhookEndpointID, in.FirstSequence, in.LastSequence)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &RetryParkedDeliveriesPayload{retried.Count, client}, nil
+}
