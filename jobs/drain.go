@@ -12,9 +12,11 @@ import (
 	"parapet/model"
 )
 
-// How long a drain works before another one goes on, how long it waits for more
+// How long a drain sends before another one goes on, how long it waits for more
 // events before it ends, how many events it sends at once, and after how many
-// failures without a success it sends no more of a batch.
+// failures without a success it sends no more of a batch. What was sent last must be
+// kept before the job's time is over, or it would be sent again for ever: drainTime
+// and webhook.Timeout together are less than jobTimeout.
 const (
 	drainTime   = 25 * time.Second
 	drainLinger = 500 * time.Millisecond
@@ -33,9 +35,9 @@ type drainEndpoint struct {
 
 // Work implements river.Worker.
 func (w *drainEndpoint) Work(ctx context.Context, job *river.Job[model.DrainEndpoint]) error {
-	defer w.live(ctx, job.Args)()
-	working, cancel := context.WithTimeout(ctx, drainTime)
-	defer cancel()
+	working, stop := context.WithTimeout(ctx, drainTime)
+	defer stop()
+	defer w.live(ctx, job.Args, stop)()
 	for working.Err() == nil {
 		batch, err := w.service.AwaitBatch(ctx, job.Args, drainLinger)
 		if err != nil {
@@ -48,7 +50,7 @@ func (w *drainEndpoint) Work(ctx context.Context, job *river.Job[model.DrainEndp
 			}
 			continue
 		}
-		if err := w.service.KeepBatch(ctx, job.Args, batch, w.send(ctx, batch)); err != nil {
+		if err := w.service.KeepBatch(ctx, job.Args, batch, w.send(ctx, batch, func() bool { return working.Err() == nil })); err != nil {
 			return err
 		}
 	}
@@ -56,9 +58,9 @@ func (w *drainEndpoint) Work(ctx context.Context, job *river.Job[model.DrainEndp
 	return err
 }
 
-// live shows that the drain lives until it is told to end. An error needs no telling:
-// the drain's own work has it too.
-func (w *drainEndpoint) live(ctx context.Context, job model.DrainEndpoint) (end func()) {
+// live shows that the drain lives until it is told to end, and says when the endpoint
+// is lost to it. An error needs no telling: the drain's own work has it too.
+func (w *drainEndpoint) live(ctx context.Context, job model.DrainEndpoint, lost func()) (end func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var beating sync.WaitGroup
 	beating.Go(func() {
@@ -69,7 +71,9 @@ func (w *drainEndpoint) live(ctx context.Context, job model.DrainEndpoint) (end 
 			case <-ctx.Done():
 				return
 			case <-beat.C:
-				_ = w.service.RenewDrain(ctx, job)
+				if held, err := w.service.RenewDrain(ctx, job); err == nil && !held {
+					lost()
+				}
 			}
 		}
 	})
@@ -80,8 +84,9 @@ func (w *drainEndpoint) live(ctx context.Context, job model.DrainEndpoint) (end 
 }
 
 // send makes the attempts of a batch, many at once; events of one subject go one
-// after the other at an ordered endpoint, up to the first that fails.
-func (w *drainEndpoint) send(ctx context.Context, batch *model.Batch) []model.Sent {
+// after the other at an ordered endpoint, up to the first that fails. No attempt begins
+// when there is no time for it.
+func (w *drainEndpoint) send(ctx context.Context, batch *model.Batch, inTime func() bool) []model.Sent {
 	sent := make([]model.Sent, len(batch.Items))
 	var succeeded, failed atomic.Int64
 	queues := make(chan []int)
@@ -92,8 +97,9 @@ func (w *drainEndpoint) send(ctx context.Context, batch *model.Batch) []model.Se
 			for line := range queues {
 				for _, i := range line {
 					sent[i].Dispatch = batch.Items[i]
-					if batch.Items[i].Held || succeeded.Load() == 0 && failed.Load() >= drainGiveUp {
-						continue // kept as not sent
+					if batch.Items[i].Held || !inTime() || succeeded.Load() == 0 && failed.Load() >= drainGiveUp {
+						w.hold(batch, sent, line, i)
+						break
 					}
 					if !w.try(ctx, batch, &sent[i]) {
 						failed.Add(1)
@@ -113,10 +119,10 @@ func (w *drainEndpoint) send(ctx context.Context, batch *model.Batch) []model.Se
 	return sent
 }
 
-// hold marks what follows a failed event in its line as not sent.
-func (w *drainEndpoint) hold(batch *model.Batch, sent []model.Sent, line []int, failed int) {
+// hold marks what follows an event in its line as not sent.
+func (w *drainEndpoint) hold(batch *model.Batch, sent []model.Sent, line []int, after int) {
 	for _, i := range line {
-		if i > failed {
+		if i > after {
 			sent[i].Dispatch = batch.Items[i]
 		}
 	}

@@ -15,10 +15,8 @@ import (
 	"github.com/riverqueue/river"
 	"github.com/stretchr/testify/require"
 
-	"parapet/internal/egress"
 	"parapet/jobs/feed"
 	"parapet/jobs/rail"
-	"parapet/jobs/webhook"
 	"parapet/model"
 	"parapet/model/account"
 	"parapet/model/hazard"
@@ -37,6 +35,8 @@ type shop struct {
 	pool *pgxpool.Pool
 	rail *rail.Simulator
 	log  *journal
+
+	patience time.Duration // of one attempt to deliver; webhook.Timeout when 0
 }
 
 // wait is how a simulator passes time; see rail.WithWait.
@@ -86,7 +86,7 @@ func (s *shop) start(feeds ...FeedAddress) *Workers {
 	s.t.Helper()
 	workers, err := NewWorkers(Config{
 		Pool: s.pool, Service: s.Service, Rail: s.rail, Feeds: feeds, Fetch: &feed.Fetcher{},
-		Sender: &webhook.Sender{Client: egress.New(egress.Config{Loopback: true}).Client(webhook.Timeout), Now: time.Now}, Log: s.logger(),
+		Sender: s.sender(), Log: s.logger(),
 	})
 	require.NoError(s.t, err)
 	require.NoError(s.t, workers.Start(context.WithoutCancel(s.t.Context())))

@@ -135,9 +135,7 @@ func (s *Service) AwaitBatch(ctx context.Context, job DrainEndpoint, wait time.D
 	}
 	err = s.numbered.until(ctx, s, job.Partner, wait, func() (bool, error) {
 		// Bells ring for all events; only a due endpoint is worth a transaction.
-		var due bool
-		err := s.pool.QueryRow(ctx, "select exists (select from webhook_progress where drain = $1 and due_at is not null)",
-			pgx.QueryExecModeCacheStatement, job.Token).Scan(&due)
+		due, err := s.dueTo(ctx, job)
 		if err != nil || !due {
 			return false, err
 		}
@@ -145,6 +143,17 @@ func (s *Service) AwaitBatch(ctx context.Context, job DrainEndpoint, wait time.D
 		return batch != nil, err
 	})
 	return batch, err
+}
+
+// dueTo tells whether something may be due to an endpoint that the drain holds.
+func (s *Service) dueTo(ctx context.Context, job DrainEndpoint) (due bool, err error) {
+	id, err := nounEndpoint.parse(job.Endpoint)
+	if err != nil {
+		return false, err
+	}
+	err = s.pool.QueryRow(ctx, "select exists (select from webhook_progress where endpoint_id = $1 and partner = $2 and drain = $3 and due_at is not null)",
+		pgx.QueryExecModeCacheStatement, id, job.Partner, job.Token).Scan(&due)
+	return due, err
 }
 
 // drained locks the progress of an endpoint that the drain holds; no row without.
@@ -205,8 +214,13 @@ func (u *unit) takeRetries(ctx context.Context, row *endpointRow, batch *Batch) 
 	return nil
 }
 
-// takeNew reads events that were never tried: as many as the endpoint bears.
+// takeNew reads events that were never tried: as many as the endpoint bears, and
+// none while it has enough to catch up with, so that a slow endpoint's backlog stays
+// a position and does not become rows.
 func (u *unit) takeNew(ctx context.Context, row *endpointRow, progress *progressRow, batch *Batch) error {
+	if len(batch.Items) == drainRetries {
+		return nil
+	}
 	allowed := progress.Allowance
 	if progress.ProbeAt != nil {
 		allowed = 1

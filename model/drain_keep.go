@@ -1,9 +1,11 @@
 package model
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -46,13 +48,14 @@ func (s *Service) KeepBatch(ctx context.Context, job DrainEndpoint, batch *Batch
 		if err != nil || progress == nil {
 			return err
 		}
+		disable = progress.bear(u.now, sent, u.svc.webhooks)
+		rows := make([]*deliveryRow, len(sent))
 		for i := range sent {
-			u.tried(progress, &sent[i])
+			rows[i] = u.tried(progress, &sent[i], batch.Ordered)
 		}
-		if err := u.keepDeliveries(progress, sent); err != nil {
+		if err := u.keepDeliveries(progress, rows); err != nil {
 			return fmt.Errorf("keep deliveries: %w", err)
 		}
-		disable = progress.bear(u.now, sent, u.svc.webhooks)
 		progress.Position = batch.Position
 		progress.DrainAt = new(u.now.Add(drainSilent))
 		_, err = u.NewUpdate().Model(progress).Column("position", "drain_at", "failures", "failing_since", "probe_at", "allowance").WherePK().Exec(ctx)
@@ -64,9 +67,11 @@ func (s *Service) KeepBatch(ctx context.Context, job DrainEndpoint, batch *Batch
 	return s.disableEndpoint(ctx, job, disable)
 }
 
-// tried adds an attempt to a delivery and says when the next one is due.
-func (u *unit) tried(progress *progressRow, sent *Sent) {
-	d := sent.Dispatch.delivery
+// tried is a delivery with its attempt, and when the next one is due. The batch's own
+// stays as it was: a deadlock repeats the whole unit. What was not sent because the
+// endpoint fails waits for its probe; at an ordered endpoint it waits for its subject.
+func (u *unit) tried(progress *progressRow, sent *Sent, ordered bool) *deliveryRow {
+	d := new(*sent.Dispatch.delivery)
 	if d.ID == uuid.Nil {
 		d.header, d.EndpointID, d.Status = u.fresh(progress.Partner), progress.EndpointID, DeliveryPending
 		d.Attempts = []wire.Attempt{}
@@ -75,9 +80,12 @@ func (u *unit) tried(progress *progressRow, sent *Sent) {
 	}
 	d.NextAttemptAt = &u.now
 	if sent.Attempt == nil {
-		return
+		if progress.ProbeAt != nil && !ordered {
+			d.NextAttemptAt = new(minTime(*progress.ProbeAt, u.now.Add(probeLast)))
+		}
+		return d
 	}
-	d.Attempts = append(d.Attempts, *sent.Attempt)
+	d.Attempts = append(slices.Clip(d.Attempts), *sent.Attempt)
 	d.Tries++
 	switch schedule := DeliverySchedule(); {
 	case sent.Delivered:
@@ -88,6 +96,7 @@ func (u *unit) tried(progress *progressRow, sent *Sent) {
 		wait := u.svc.webhooks.hasten(jittered(schedule[d.Tries-1]))
 		d.NextAttemptAt = new(u.now.Add(max(wait, min(sent.RetryAfter, maxRetryAfter))))
 	}
+	return d
 }
 
 // jittered varies a wait by a fifth either way.
@@ -98,8 +107,9 @@ func jittered(wait time.Duration) time.Duration {
 // bear adapts how much is sent to what the endpoint bears, and says why it is to be
 // disabled, if it is.
 func (p *progressRow) bear(now time.Time, sent []Sent, pace Webhooks) (disable string) {
-	delivered, failed := 0, 0
+	delivered, failed, left, pause := 0, 0, 0, time.Duration(0)
 	for i := range sent {
+		pause = max(pause, min(sent[i].RetryAfter, maxRetryAfter))
 		switch {
 		case sent[i].Gone:
 			disable = "It answered 410 Gone."
@@ -108,12 +118,17 @@ func (p *progressRow) bear(now time.Time, sent []Sent, pace Webhooks) (disable s
 			delivered++
 		case sent[i].Attempt != nil:
 			failed++
+		case !sent[i].Dispatch.Held:
+			left++
 		}
 	}
 	switch {
 	case delivered > 0:
 		p.Failures, p.FailingSince, p.ProbeAt = 0, nil, nil
-		if failed == 0 {
+		switch {
+		case left > 0: // it is slow
+			p.Allowance = max(1, p.Allowance/2)
+		case failed == 0:
 			p.Allowance = min(2*p.Allowance, drainBatch)
 		}
 	case failed > 0:
@@ -125,6 +140,9 @@ func (p *progressRow) bear(now time.Time, sent []Sent, pace Webhooks) (disable s
 		if p.Failures >= illAfter {
 			p.Allowance = 1
 			p.ProbeAt = new(now.Add(pace.hasten(min(max(failing/4, probeFirst), probeLast))))
+		}
+		if pause > 0 { // it asks to be left alone, with new events too
+			p.ProbeAt = new(maxTime(now.Add(pause), *cmp.Or(p.ProbeAt, &now)))
 		}
 		if failing >= disableAfter {
 			disable = fmt.Sprintf("Nothing could be delivered since %s.", p.FailingSince.UTC().Format(time.RFC3339))
@@ -148,10 +166,9 @@ func (s *Service) disableEndpoint(ctx context.Context, job DrainEndpoint, why st
 
 // keepDeliveries writes deliveries that were born and those that were tried again:
 // two statements however many there are.
-func (u *unit) keepDeliveries(progress *progressRow, sent []Sent) error {
+func (u *unit) keepDeliveries(progress *progressRow, rows []*deliveryRow) error {
 	var born, again deliveryColumns
-	for i := range sent {
-		d := sent[i].Dispatch.delivery
+	for _, d := range rows {
 		columns := &again
 		if d.Version == 1 {
 			columns = &born

@@ -68,16 +68,19 @@ func (s *Service) StartDrains(ctx context.Context) (started int, err error) {
 const DrainBeat = 3 * time.Second
 
 // RenewDrain shows that a drain lives while it waits for its receiver, so that one
-// that died is replaced within seconds however slow receivers are.
-func (s *Service) RenewDrain(ctx context.Context, job DrainEndpoint) error {
-	return s.change(ctx, System(), func(ctx context.Context, u *unit) error {
+// that died is replaced within seconds however slow receivers are. The endpoint is
+// not held any more when it was disabled or deleted, or another drain took over.
+func (s *Service) RenewDrain(ctx context.Context, job DrainEndpoint) (held bool, err error) {
+	err = s.change(ctx, System(), func(ctx context.Context, u *unit) error {
 		_, progress, err := u.drained(ctx, job)
 		if err != nil || progress == nil {
 			return err
 		}
+		held = true
 		_, err = u.NewUpdate().Model(progress).Set("drain_at = ?", u.now.Add(drainSilent)).WherePK().Exec(ctx)
 		return err
 	})
+	return held, err
 }
 
 // EndDrain lets go of an endpoint for which nothing is due, and says when something

@@ -96,7 +96,7 @@ func (s *Sender) attempt(ctx context.Context, m Message, at time.Time) (result R
 	body, err := io.ReadAll(io.LimitReader(answer.Body, readLimit))
 	result.Attempt.Answer = text(body)
 	switch {
-	case err != nil:
+	case err != nil && !result.Delivered: // 2xx is success, however its body ends
 		return failed(egress.Failure(err))
 	case answer.StatusCode/100 == 3:
 		return failed("redirect")
@@ -119,9 +119,14 @@ func retryAfter(value string, now time.Time) time.Duration {
 // text is the beginning of an answer as text that can be kept: valid UTF-8 without
 // NUL.
 func text(body []byte) string {
-	body = body[:min(len(body), keepAnswer)]
-	for len(body) > 0 && len(body) == keepAnswer && !utf8.RuneStart(body[len(body)-1]) {
-		body = body[:len(body)-1]
+	if len(body) > keepAnswer {
+		body = body[:keepAnswer]
+		for range utf8.UTFMax - 1 { // no part of a letter
+			if last, _ := utf8.DecodeLastRune(body); last != utf8.RuneError {
+				break
+			}
+			body = body[:len(body)-1]
+		}
 	}
 	return strings.ReplaceAll(strings.ToValidUTF8(string(body), "\uFFFD"), "\x00", "\uFFFD")
 }

@@ -1,0 +1,190 @@
+package jobs
+
+import (
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/internal/egress"
+	"parapet/jobs/webhook"
+	"parapet/model"
+	"parapet/model/wire"
+)
+
+// behaviour is how a partner's server treats its first delivery, and what that
+// looks like to the partner.
+type behaviour struct {
+	answer    http.HandlerFunc
+	delivered bool
+	status    int           // 0 without an answer
+	why       string        // the attempt's error
+	next      time.Duration // when it is tried again, after the attempt, at least
+}
+
+func (s *shop) behaviours(release <-chan struct{}) map[string]behaviour {
+	after := func(value string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", value)
+			w.WriteHeader(http.StatusTooManyRequests)
+		}
+	}
+	const soon = 4 * time.Second // five, less jitter
+	return map[string]behaviour{
+		"200": {answer: status(200), delivered: true, status: 200},
+		"500": {answer: status(500), status: 500, next: soon},
+		"100 KiB": {delivered: true, status: 200, answer: func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = w.Write([]byte(strings.Repeat("x", 100<<10)))
+		}},
+		"endless": {delivered: true, status: 200, answer: func(w http.ResponseWriter, _ *http.Request) {
+			for line := []byte(strings.Repeat("x", 1<<10)); ; {
+				if _, err := w.Write(line); err != nil {
+					return
+				}
+			}
+		}},
+		"2xx without an end": {delivered: true, status: 202, answer: func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(http.StatusAccepted)
+			_ = http.NewResponseController(w).Flush()
+			select {
+			case <-release:
+			case <-r.Context().Done():
+			}
+		}},
+		"hangs before headers": {why: "timeout", next: soon, answer: func(_ http.ResponseWriter, r *http.Request) {
+			select {
+			case <-release:
+			case <-r.Context().Done():
+			}
+		}},
+		"429 for an hour": {answer: after("3600"), status: 429, next: time.Hour},
+		"429 until then":  {answer: after(time.Now().Add(2 * time.Hour).UTC().Format(http.TimeFormat)), status: 429, next: 2*time.Hour - time.Minute},
+		"429 for a year":  {answer: after("31536000"), status: 429, next: 24 * time.Hour},
+		"hangs up": {why: "connection", next: soon, answer: func(w http.ResponseWriter, _ *http.Request) {
+			if conn, _, err := http.NewResponseController(w).Hijack(); err == nil {
+				_ = conn.Close()
+			}
+		}},
+		"redirects inside": {status: 302, why: "redirect", next: soon, answer: func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://169.254.169.254/latest/meta-data", http.StatusFound)
+		}},
+	}
+}
+
+// Whatever a receiver does, its partner can read what became of the attempt, and
+// nobody else's deliveries suffer.
+func TestReceivers(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	release := make(chan struct{})
+	defer close(release)
+	endpoints, want := map[string]*wire.WebhookEndpoint{}, s.behaviours(release)
+	for name, b := range want {
+		endpoints[name] = s.endpoint(receive(t, b.answer), "quote.created")
+	}
+	secure := httptest.NewTLSServer(status(200)) // by nobody's certificate
+	t.Cleanup(secure.Close)
+	closed, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, closed.Close())
+	for name, url := range map[string]string{"tls": secure.URL, "refused": "http://" + closed.Addr().String(), "address": "https://169.254.169.254/"} {
+		endpoints[name] = s.endpoint(&receiver{Server: &httptest.Server{URL: url}}, "quote.created")
+		want[name] = behaviour{why: name, next: 4 * time.Second}
+	}
+	s.patience = 500 * time.Millisecond
+	s.start()
+	s.Quote("rain-excess", nil)
+	for name, b := range want {
+		s.eventually(func() bool { return len(s.deliveries(endpoints[name])) == 1 }, name)
+		delivery := s.deliveries(endpoints[name])[0]
+		attempt := delivery.Attempts[0]
+		require.Equal(t, map[bool]string{true: "delivered", false: "pending"}[b.delivered], delivery.Status, name)
+		require.LessOrEqual(t, len(attempt.Answer), 1<<10, name)
+		if b.status == 0 {
+			require.Nil(t, attempt.StatusCode, name)
+		} else {
+			require.Equal(t, b.status, *attempt.StatusCode, name)
+		}
+		if b.why == "" {
+			require.Nil(t, attempt.Error, name)
+		} else {
+			require.Equal(t, b.why, *attempt.Error, name)
+		}
+		if !b.delivered {
+			wait := delivery.NextAttemptAt.Sub(delivery.UpdatedAt)
+			require.GreaterOrEqual(t, wait, b.next, name)
+			require.LessOrEqual(t, wait, max(b.next+time.Minute, 6*time.Second), name)
+		}
+	}
+}
+
+// Twenty receivers that never answer hold themselves only: the healthy one has its
+// event before any of them is given up.
+func TestHangingReceiversDelayNobody(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	release := make(chan struct{})
+	hang := func(http.ResponseWriter, *http.Request) { <-release }
+	for range model.MaxWebhookEndpoints - 1 {
+		s.endpoint(receive(t, hang), "quote.created")
+	}
+	_, err := s.Service.CreateWebhookEndpoint(t.Context(), s.Globex, model.WebhookEndpointRequest{URL: &receive(t, hang).URL})
+	require.NoError(t, err)
+	healthy := receive(t, status(200))
+	s.endpoint(healthy, "quote.created")
+	s.start()
+	for arrived := 1; arrived <= 3; arrived++ {
+		s.Quote("rain-excess", nil)
+		s.eventually(func() bool { return len(healthy.all()) == arrived }, "while all others hang")
+	}
+	require.Zero(t, s.count("deliveries where attempts::text <> '[]' and status = 'pending'"), "none of them was given up yet")
+	close(release)
+}
+
+func TestFiveDaysOfFailuresDisable(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	r := receive(t, status(500))
+	endpoint := s.endpoint(r, "quote.created")
+	s.start()
+	s.Quote("rain-excess", nil)
+	s.eventually(func() bool { return len(s.deliveries(endpoint)) == 1 }, "the first failure")
+	s.After(5*24*time.Hour - time.Hour)
+	s.eventually(func() bool { return len(s.deliveries(endpoint)[0].Attempts) == 2 }, "the second")
+	now := func() *wire.WebhookEndpoint {
+		read, err := s.Service.GetWebhookEndpoint(t.Context(), s.Acme, endpoint.ID)
+		require.NoError(t, err)
+		return read
+	}
+	require.Equal(t, "enabled", now().Status, "not yet")
+	s.After(2 * time.Hour)
+	s.eventually(func() bool { return now().Status == "disabled" }, "five days are over")
+	require.Regexp(t, "^Nothing could be delivered since 20", *now().Note)
+	s.eventually(func() bool {
+		told, err := s.Service.ListEvents(t.Context(), s.Acme, model.EventFilter{Types: []model.EventType{"webhook_endpoint.disabled"}}, model.PageRequest{})
+		return err == nil && len(told.Data) == 1
+	}, "the feed tells")
+	attempts := len(r.all())
+	s.Quote("rain-excess", nil)
+	s.rest()
+	require.Len(t, r.all(), attempts, "nothing is sent any more")
+	r.answers(status(200))
+	_, err := s.Service.ChangeWebhookEndpoint(t.Context(), s.Acme, endpoint.ID, model.WebhookEndpointRequest{Status: new("enabled")})
+	require.NoError(t, err)
+	require.Nil(t, now().Note)
+	s.After(24 * time.Hour) // whatever still waits for its next attempt
+	s.eventually(func() bool { return s.count("deliveries where status = 'delivered'") == 2 }, "and then it goes on")
+}
+
+// sender sends to this machine too, with the shop's patience.
+func (s *shop) sender() *webhook.Sender {
+	wait := webhook.Timeout
+	if s.patience > 0 {
+		wait = s.patience
+	}
+	return &webhook.Sender{Client: egress.New(egress.Config{Loopback: true}).Client(wait), Now: time.Now}
+}

@@ -1,0 +1,198 @@
+package jobs
+
+import (
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+	"github.com/stretchr/testify/require"
+
+	"parapet/model"
+	"parapet/model/wire"
+)
+
+// held is the drain that an endpoint has now, as its job says.
+func (s *shop) held(endpoint *wire.WebhookEndpoint) model.DrainEndpoint {
+	s.t.Helper()
+	job := model.DrainEndpoint{Partner: "acme", Endpoint: endpoint.ID}
+	require.NoError(s.t, s.pool.QueryRow(s.t.Context(), "select drain::text from webhook_progress").Scan(&job.Token))
+	return job
+}
+
+// relayed gives numbers without workers.
+func (s *shop) relayed() {
+	s.t.Helper()
+	for n := 1; n > 0; {
+		var err error
+		n, err = s.Service.Relay(s.t.Context())
+		require.NoError(s.t, err)
+	}
+}
+
+func TestADrainThatDiesSendsAgain(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	r := receive(t, status(200))
+	endpoint := s.endpoint(r, "quote.created")
+	s.Quote("rain-excess", nil)
+	s.relayed()
+	dead := s.held(endpoint)
+	batch, err := s.Service.TakeBatch(t.Context(), dead)
+	require.NoError(t, err)
+	worker := &drainEndpoint{service: s.Service, sender: s.sender()}
+	sent := worker.send(t.Context(), batch, func() bool { return true })
+	require.Len(t, r.all(), 1, "it was sent, and not kept")
+	s.exec("delete from river.river_job")
+	s.After(time.Minute + time.Second)
+	s.start()
+	s.eventually(func() bool { return len(s.deliveries(endpoint)) == 1 }, "another takes over")
+	require.Len(t, r.all(), 2)
+	require.Equal(t, r.all()[0].header.Get("webhook-id"), r.all()[1].header.Get("webhook-id"), "by which a receiver knows it")
+	require.NoError(t, s.Service.KeepBatch(t.Context(), dead, batch, sent))
+	require.Len(t, s.deliveries(endpoint), 1, "what came too late is not kept")
+	holds, err := s.Service.RenewDrain(t.Context(), dead)
+	require.NoError(t, err)
+	require.False(t, holds)
+}
+
+// A drain whose time is over keeps what it sent; the rest is sent by the next, and
+// nothing twice.
+func TestADrainOutOfTimeKeepsWhatItSent(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	r := receive(t, status(200))
+	endpoint := s.endpoint(r, "quote.created")
+	const quotes = 12
+	for range quotes {
+		s.Quote("rain-excess", nil)
+	}
+	s.relayed()
+	job := s.held(endpoint)
+	batch, err := s.Service.TakeBatch(t.Context(), job)
+	require.NoError(t, err)
+	var begun atomic.Int64
+	worker := &drainEndpoint{service: s.Service, sender: s.sender()}
+	require.NoError(t, s.Service.KeepBatch(t.Context(), job, batch, worker.send(t.Context(), batch, func() bool { return begun.Add(1) <= 5 })))
+	require.Len(t, r.all(), 5)
+	require.Equal(t, 5, s.count("deliveries where status = 'delivered'"))
+	s.start()
+	s.eventually(func() bool { return s.count("deliveries where status = 'delivered'") == quotes }, "the others follow")
+	require.Len(t, r.all(), quotes)
+}
+
+func TestADrainOfADisabledEndpointSendsNoMore(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	r := receive(t, status(200))
+	endpoint := s.endpoint(r)
+	s.Quote("rain-excess", nil)
+	s.relayed()
+	job := s.held(endpoint)
+	batch, err := s.Service.TakeBatch(t.Context(), job)
+	require.NoError(t, err)
+	require.Len(t, batch.Items, 2)
+	require.NoError(t, s.Service.DeleteWebhookEndpoint(t.Context(), s.Acme, endpoint.ID))
+	holds, err := s.Service.RenewDrain(t.Context(), job)
+	require.NoError(t, err)
+	require.False(t, holds)
+	require.NoError(t, s.Service.KeepBatch(t.Context(), job, batch, nil))
+	again, err := s.Service.TakeBatch(t.Context(), job)
+	require.NoError(t, err)
+	require.Nil(t, again)
+	more, err := s.Service.EndDrain(t.Context(), job, true)
+	require.NoError(t, err)
+	require.False(t, more)
+}
+
+func TestRotationSignsTwiceForADay(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	r := receive(t, status(200))
+	endpoint := s.endpoint(r, "quote.created")
+	rotated, err := s.Service.RotateWebhookSecret(t.Context(), s.Acme, endpoint.ID)
+	require.NoError(t, err)
+	s.start()
+	verified := func(secret *string) bool {
+		judge, err := standardwebhooks.NewWebhook(*secret)
+		require.NoError(t, err)
+		last := r.all()[len(r.all())-1]
+		return judge.Verify([]byte(last.body), last.header) == nil
+	}
+	for sent, signatures := range []int{2, 1} {
+		s.Quote("rain-excess", nil)
+		s.eventually(func() bool { return len(r.all()) == sent+1 }, "it arrives")
+		require.Len(t, strings.Fields(r.all()[sent].header.Get("webhook-signature")), signatures)
+		require.True(t, verified(rotated.Secret))
+		require.Equal(t, signatures == 2, verified(endpoint.Secret))
+		s.After(24 * time.Hour)
+	}
+}
+
+// What was parked is sent again when asked: a range of it, or everything, and at an
+// ordered endpoint the events of one record in their order.
+func TestParkedDeliveriesAreSentAgain(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	r := receive(t, status(500))
+	endpoint, err := s.Service.CreateWebhookEndpoint(t.Context(), s.Acme, model.WebhookEndpointRequest{
+		URL: &r.URL, EventTypes: []string{"quote.created", "quote.bound"}, Ordered: new(true),
+	})
+	require.NoError(t, err)
+	for range 4 {
+		s.Cover("rain-excess", nil)
+	}
+	s.start()
+	s.eventually(func() bool { return len(s.deliveries(endpoint)) == 8 }, "all are kept")
+	s.rest()
+	s.exec("update deliveries set status = 'parked', tries = 10, next_attempt_at = null")
+	s.After(5 * time.Minute) // the endpoint may be tried again
+	r.answers(status(200))
+	failed := len(r.all())
+	all := s.deliveries(endpoint) // newest first
+	var sequences []int64
+	rows, err := s.pool.Query(t.Context(), "select sequence from deliveries order by sequence")
+	require.NoError(t, err)
+	for rows.Next() {
+		var sequence int64
+		require.NoError(t, rows.Scan(&sequence))
+		sequences = append(sequences, sequence)
+	}
+	require.NoError(t, rows.Err())
+	count, err := s.Service.RetryParked(t.Context(), s.Acme, endpoint.ID, &sequences[1], &sequences[2])
+	require.NoError(t, err)
+	require.Equal(t, 2, count)
+	s.eventually(func() bool { return s.count("deliveries where status = 'delivered'") == 2 }, "the range")
+	count, err = s.Service.RetryParked(t.Context(), s.Acme, endpoint.ID, nil, nil)
+	require.NoError(t, err)
+	require.Equal(t, len(all)-2, count, "only what is parked")
+	s.eventually(func() bool { return s.count("deliveries where status = 'delivered'") == len(all) }, "everything")
+	require.Len(t, r.all(), failed+len(all))
+	count, err = s.Service.RetryParked(t.Context(), s.Acme, endpoint.ID, nil, nil)
+	require.NoError(t, err)
+	require.Zero(t, count)
+}
+
+// An endpoint that asks to be left alone is sent nothing meanwhile, new events
+// included, and everything afterwards.
+func TestRetryAfterHoldsNewEventsToo(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	r := receive(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "3600")
+		w.WriteHeader(http.StatusServiceUnavailable)
+	})
+	endpoint := s.endpoint(r, "quote.created")
+	s.start()
+	s.Quote("rain-excess", nil)
+	s.eventually(func() bool { return len(s.deliveries(endpoint)) == 1 }, "it asks")
+	s.Quote("rain-excess", nil)
+	s.eventually(func() bool { return s.count("event_outbox") == 0 }, "the second has its number")
+	s.rest()
+	require.Len(t, r.all(), 1)
+	r.answers(status(200))
+	s.After(61 * time.Minute)
+	s.eventually(func() bool { return s.count("deliveries where status = 'delivered'") == 2 }, "the hour is over")
+}
