@@ -2,7 +2,6 @@ package model
 
 import (
 	"context"
-	"fmt"
 
 	"parapet/model/wire"
 )
@@ -26,8 +25,7 @@ type LiftRequest struct {
 func (s *Service) BlockPayout(ctx context.Context, actor Actor, in HoldRequest) (*wire.Payout, error) {
 	c := fieldCheck{}
 	c.that(in.Reason.held(), "/reason", "enum", "Use operator_hold or compliance_hold.")
-	c.note(&in.Note, "/note")
-	return s.handle(ctx, actor, LiftRequest{in.PayoutID, in.Note}, OperationBlockPayout, c.fields,
+	return s.handle(ctx, actor, in.PayoutID, &in.Note, OperationBlockPayout, c.fields,
 		func(ctx context.Context, u *unit, claim *claimRow, row *payoutRow) error {
 			return u.hold(ctx, claim, row, in.Reason)
 		})
@@ -37,26 +35,26 @@ func (s *Service) BlockPayout(ctx context.Context, actor Actor, in HoldRequest) 
 // blocks it, and otherwise names what does. Operators only. Errors: not_found,
 // validation_failed, state_conflict.
 func (s *Service) UnblockPayout(ctx context.Context, actor Actor, in LiftRequest) (*wire.Payout, error) {
-	c := fieldCheck{}
-	c.note(&in.Note, "/note")
-	return s.handle(ctx, actor, in, OperationUnblockPayout, c.fields,
+	return s.handle(ctx, actor, in.PayoutID, &in.Note, OperationUnblockPayout, nil,
 		func(ctx context.Context, u *unit, claim *claimRow, row *payoutRow) error {
 			return u.liftHold(ctx, claim, row)
 		})
 }
 
 // handle is an operator's change of one payout, with what it leaves behind.
-func (s *Service) handle(ctx context.Context, actor Actor, in LiftRequest, what Operation, wrong []FieldError,
+func (s *Service) handle(ctx context.Context, actor Actor, id string, note *string, what Operation, wrong []FieldError,
 	do func(context.Context, *unit, *claimRow, *payoutRow) error,
 ) (*wire.Payout, error) {
 	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
 		return nil, err
 	}
-	if len(wrong) > 0 {
-		return nil, Invalid(wrong...)
+	c := fieldCheck{fields: wrong}
+	c.note(note, "/note")
+	if len(c.fields) > 0 {
+		return nil, Invalid(c.fields...)
 	}
 	var payout *wire.Payout
-	err := s.payoutChange(ctx, actor, "", in.PayoutID, func(ctx context.Context, u *unit, claim *claimRow, row *payoutRow) error {
+	err := s.payoutChange(ctx, actor, "", id, func(ctx context.Context, u *unit, claim *claimRow, row *payoutRow) error {
 		if err := do(ctx, u, claim, row); err != nil {
 			return err
 		}
@@ -64,7 +62,7 @@ func (s *Service) handle(ctx context.Context, actor Actor, in LiftRequest, what 
 			return err
 		}
 		u.adjudicated(adjudicationRow{
-			Operation: what, Partner: row.Partner, PolicyID: &row.PolicyID, ClaimID: &row.ClaimID, PayoutID: &row.ID, Note: &in.Note,
+			Operation: what, Partner: row.Partner, PolicyID: &row.PolicyID, ClaimID: &row.ClaimID, PayoutID: &row.ID, Note: note,
 		})
 		payout = row.public()
 		return u.answered(statusOK, payout.ID, payout)
@@ -94,24 +92,11 @@ func (u *unit) liftHold(ctx context.Context, claim *claimRow, row *payoutRow) er
 	case !row.held():
 		return Fail(CodeStateConflict, "The payout is not held by an operator but blocked by %s.", *row.BlockedReason)
 	}
-	p := new(policyRow)
-	if err := u.NewSelect().Model(p).Where("p.id = ?", row.PolicyID).Where("p.partner = ?", row.Partner).Scan(ctx); err != nil {
-		return fmt.Errorf("read policy: %w", err)
-	}
-	methods, err := u.methodsOf(ctx, []*policyRow{p})
+	p, method, err := u.destination(ctx, claim, row)
 	if err != nil {
 		return err
 	}
-	method := chosen(methods[p.ID], claim.ID)
-	reason, err := u.remains(p, row, method, row.HeldOver)
-	switch {
-	case err != nil:
-		return err
-	case reason == "":
-		return u.ready(ctx, claim, row, method)
-	default:
-		return u.block(ctx, claim, row, reason)
-	}
+	return u.goOn(ctx, p, claim, row, method, "The hold was lifted; the payout can go out.")
 }
 
 // held tells whether a person keeps the payout from going out.

@@ -37,7 +37,7 @@ func (j *judging) read(ctx context.Context, policies []*policyRow) error {
 	if err := j.readVersions(ctx); err != nil {
 		return err
 	}
-	j.methods, err = j.methodsOf(ctx, policies)
+	j.methods, err = methodsOf(ctx, j.unit, policies)
 	return err
 }
 

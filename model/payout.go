@@ -35,6 +35,8 @@ type payoutRow struct {
 	ReleasedAt        *time.Time
 	ReconciledAt      *time.Time
 	ReplacesPayoutID  *uuid.UUID `bun:"type:uuid"`
+	ApprovalsNeeded   int        // of different operators
+	Settled           bool       // cancelled, but the beneficiary has the money
 }
 
 func (r *payoutRow) public() *wire.Payout {
@@ -56,12 +58,13 @@ func (r *payoutRow) key() string { return fmt.Sprintf("%s.%d", nounPayout.id(r.I
 // says what blocks it. The row is written by the caller.
 func (u *unit) startPayout(p *policyRow, claim *claimRow, row *payoutRow, methods []*payoutMethodRow) error {
 	method := chosen(methods, claim.ID)
-	reason, err := u.obstacle(p, row, method)
+	way, err := u.obstacle(u.ctx, p, row, method)
 	if err != nil {
 		return err
 	}
+	reason := way.blocked
 	if reason == "" {
-		row.PayoutMethodID, row.NextAttemptAt = &method.ID, &u.now
+		row.PayoutMethodID, row.NextAttemptAt = &method.ID, &way.from
 		u.enqueue(ReleasePayout{Partner: row.Partner, ID: nounPayout.id(row.ID)})
 	}
 	err = u.sayPayout(claim, row, EventPayoutCreated, fmt.Sprintf("A payout of %s was made for the claim.", row.money()))
@@ -92,24 +95,6 @@ func (u *unit) sayPayout(claim *claimRow, row *payoutRow, kind EventType, summar
 	})
 }
 
-// obstacle is what keeps a payout from being released, empty when nothing does.
-func (u *unit) obstacle(p *policyRow, row *payoutRow, method *payoutMethodRow) (BlockedReason, error) {
-	switch {
-	case method == nil:
-		return BlockedMethodMissing, nil
-	case method.Status != MethodVerified:
-		return BlockedMethodUnverified, nil
-	}
-	product, err := u.svc.productVersion(u.ctx, u, p.Product, p.ProductVersion)
-	if err != nil {
-		return "", err
-	}
-	if row.Amount > product.AutomaticUpTo(row.Currency) {
-		return BlockedApproval, nil
-	}
-	return "", nil
-}
-
 // chosen is the method a claim is paid to: its own before its policy's, a
 // verified one before others, the newest first.
 func chosen(methods []*payoutMethodRow, claim uuid.UUID) *payoutMethodRow {
@@ -136,9 +121,9 @@ func chosen(methods []*payoutMethodRow, claim uuid.UUID) *payoutMethodRow {
 }
 
 // methodsOf are the usable methods of policies, oldest first.
-func (u *unit) methodsOf(ctx context.Context, policies []*policyRow) (map[uuid.UUID][]*payoutMethodRow, error) {
+func methodsOf(ctx context.Context, db bun.IDB, policies []*policyRow) (map[uuid.UUID][]*payoutMethodRow, error) {
 	var rows []*payoutMethodRow
-	err := u.NewSelect().Model(&rows).Where("pm.policy_id in (?)", bun.List(policyIDs(policies))).
+	err := db.NewSelect().Model(&rows).Where("pm.policy_id in (?)", bun.List(policyIDs(policies))).
 		Where("pm.status in (?, ?)", MethodPending, MethodVerified).OrderExpr("pm.id").Scan(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read payout methods: %w", err)
@@ -170,84 +155,13 @@ func (u *unit) block(ctx context.Context, claim *claimRow, row *payoutRow, reaso
 
 func (u *unit) savePayout(ctx context.Context, out outgoing) error {
 	return u.update(ctx, out.row, out.was, []string{string(out.from)}, "status", "blocked_reason", "held_over", "payout_method_id", "attempts",
-		"key_number", "next_attempt_at", "provider", "provider_reference", "released_at", "reconciled_at", "version", "updated_at")
-}
-
-// reconsider looks at a claim's payouts again after its methods changed. What
-// another method can cure becomes pending or gets its new reason; what was about
-// to go to a method that was replaced does not.
-func (u *unit) reconsider(ctx context.Context, p *policyRow, claim *claimRow) error {
-	var rows []*payoutRow
-	err := u.NewSelect().Model(&rows).Where("po.claim_id = ?", claim.ID).Where("po.partner = ?", claim.Partner).
-		Where("(po.status = ? or po.blocked_reason in (?, ?, ?))", PayoutPending, BlockedMethodMissing, BlockedMethodUnverified, BlockedRailRejected).
-		OrderExpr("po.id").For("NO KEY UPDATE").Scan(ctx)
-	if err != nil || len(rows) == 0 {
-		return err
-	}
-	methods, err := u.methodsOf(ctx, []*policyRow{p})
-	if err != nil {
-		return err
-	}
-	method := chosen(methods[p.ID], claim.ID)
-	for _, row := range rows {
-		u.since(&row.header)
-		if err := u.unblock(ctx, p, claim, row, method); err != nil {
-			return err
-		}
-	}
-	return u.told(ctx, claim)
-}
-
-func (u *unit) unblock(ctx context.Context, p *policyRow, claim *claimRow, row *payoutRow, method *payoutMethodRow) error {
-	if row.Status == PayoutPending && row.goesTo(method) {
-		return nil
-	}
-	reason, err := u.remains(p, row, method, row.BlockedReason)
-	switch {
-	case err != nil:
-		return err
-	case reason == "":
-		return u.ready(ctx, claim, row, method)
-	default:
-		return u.block(ctx, claim, row, reason)
-	}
-}
-
-// remains is what still blocks a payout that was blocked for a reason. A rail that
-// said no to an account is not asked about it again: only another one that is
-// verified helps.
-func (u *unit) remains(p *policyRow, row *payoutRow, method *payoutMethodRow, was *BlockedReason) (BlockedReason, error) {
-	refused := was != nil && *was == BlockedRailRejected
-	if refused && (method == nil || row.goesTo(method)) {
-		return BlockedRailRejected, nil
-	}
-	reason, err := u.obstacle(p, row, method)
-	if refused && reason == BlockedMethodUnverified {
-		return BlockedRailRejected, err
-	}
-	return reason, err
+		"key_number", "next_attempt_at", "provider", "provider_reference", "released_at", "reconciled_at",
+		"approvals_needed", "settled", "version", "updated_at")
 }
 
 // goesTo tells whether the payout was last meant for a method.
 func (r *payoutRow) goesTo(method *payoutMethodRow) bool {
 	return method != nil && r.PayoutMethodID != nil && method.ID == *r.PayoutMethodID
-}
-
-// ready makes a payout pending with a method; one that is pending gets the new
-// method.
-func (u *unit) ready(ctx context.Context, claim *claimRow, row *payoutRow, method *payoutMethodRow) error {
-	row.PayoutMethodID, row.NextAttemptAt = &method.ID, &u.now
-	u.enqueue(ReleasePayout{Partner: row.Partner, ID: nounPayout.id(row.ID)})
-	if row.held() {
-		return u.movePayout(ctx, claim, row, PayoutPending, "The hold was lifted; the payout can go out.")
-	}
-	if row.Status != PayoutPending {
-		return u.movePayout(ctx, claim, row, PayoutPending, "The payout can go out: its payout method is verified.")
-	}
-	if err := u.save(ctx, row, "payout_method_id", "next_attempt_at"); err != nil {
-		return err
-	}
-	return u.sayPayout(claim, row, EventPayoutUpdated, "The payout goes to another payout method.")
 }
 
 func blockedSentence(reason BlockedReason) string {

@@ -36,6 +36,7 @@ type payoutMethodRow struct {
 	VerificationMethod *string
 	VerificationCode   *string
 	CheckedAt          *time.Time
+	CoolsUntil         *time.Time // it took another account's place: until when it is not paid to by itself
 }
 
 // PayoutMethodRequest records an account for one claim or for a whole policy.
@@ -173,6 +174,9 @@ func (u *unit) addMethod(ctx context.Context, row *payoutMethodRow, claim *claim
 	if err != nil {
 		return fmt.Errorf("lock payout methods: %w", err)
 	}
+	if err := u.cool(ctx, row); err != nil {
+		return err
+	}
 	if _, err := u.NewInsert().Model(row).Exec(ctx); err != nil {
 		return fmt.Errorf("insert payout method: %w", err)
 	}
@@ -193,6 +197,22 @@ func (u *unit) addMethod(ctx context.Context, row *payoutMethodRow, claim *claim
 		return nil
 	}
 	return u.told(ctx, claim)
+}
+
+// cool makes an account wait that takes the place of another one that was, or was
+// about to be, paid to. Whoever stole a partner's credentials changes the account
+// first.
+func (u *unit) cool(ctx context.Context, row *payoutMethodRow) error {
+	changed, err := u.NewSelect().Model((*payoutMethodRow)(nil)).Where("pm.policy_id = ?", row.PolicyID).Where("pm.partner = ?", row.Partner).
+		Where("pm.claim_id is null or pm.claim_id = ?", row.ClaimID).Where("pm.status in (?, ?, ?)", MethodPending, MethodVerified, MethodRejected).
+		Where("pm.status = ? or pm.cools_until is not null", MethodVerified).Where("pm.fingerprint <> ?", row.Fingerprint).Exists(ctx)
+	if err != nil {
+		return fmt.Errorf("read payout methods: %w", err)
+	}
+	if changed {
+		row.CoolsUntil = new(u.now.Add(coolingOff))
+	}
+	return nil
 }
 
 // moveMethod moves a method and tells it; the caller writes the claim's told.

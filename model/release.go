@@ -167,8 +167,8 @@ func (u *unit) intend(ctx context.Context, rail string, slice []outgoing) ([]*Re
 	var orders []*Release
 	for _, out := range slice {
 		row, method := out.row, known.methods[*out.row.PayoutMethodID]
-		if row.Status == PayoutPending && (method == nil || method.Status != MethodVerified) {
-			if err := u.blockLocked(out.claim, row, BlockedMethodUnverified); err != nil {
+		if reason := known.stops(row, method); reason != "" {
+			if err := u.blockLocked(out.claim, row, reason); err != nil {
 				return nil, err
 			}
 			continue
@@ -217,14 +217,34 @@ func (u *unit) order(row *payoutRow, method *payoutMethodRow, first time.Time) (
 type known struct {
 	methods map[uuid.UUID]*payoutMethodRow
 	first   map[string]time.Time // when a key was first used
+	given   map[string]int       // how many consented to what a digest names
+}
+
+// stops looks once more, at the last moment, at what made a payout pending: whatever
+// went wrong on the way here, nothing goes to an account that is not verified, or
+// without the consents.
+func (k *known) stops(row *payoutRow, method *payoutMethodRow) BlockedReason {
+	switch {
+	case row.Status != PayoutPending:
+		return ""
+	case method == nil || method.Status != MethodVerified:
+		return BlockedMethodUnverified
+	case row.ApprovalsNeeded > 0 && k.given[row.digest(method)] < row.ApprovalsNeeded:
+		return BlockedApproval
+	default:
+		return ""
+	}
 }
 
 func (u *unit) knownOf(ctx context.Context, slice []outgoing) (*known, error) {
-	k := &known{map[uuid.UUID]*payoutMethodRow{}, map[string]time.Time{}}
-	var methods, payouts []uuid.UUID
+	k := &known{map[uuid.UUID]*payoutMethodRow{}, map[string]time.Time{}, map[string]int{}}
+	var methods, payouts, guarded []uuid.UUID
 	var keys []string
 	for _, out := range slice {
 		methods, payouts, keys = append(methods, *out.row.PayoutMethodID), append(payouts, out.row.ID), append(keys, out.row.key())
+		if out.row.ApprovalsNeeded > 0 {
+			guarded = append(guarded, out.row.ID)
+		}
 	}
 	text := u.svc.texts.of((*payoutMethodRow)(nil), "by ids", func() string {
 		return u.NewSelect().Model((*payoutMethodRow)(nil)).Where("pm.id = any($1)").String()
@@ -249,6 +269,17 @@ func (u *unit) knownOf(ctx context.Context, slice []outgoing) (*known, error) {
 			})
 			return err
 		})
+	if len(guarded) > 0 {
+		u.later.Queue("select digest, count(*) from payout_approvals where payout_id = any($1) group by digest", guarded).Query(func(rows pgx.Rows) error {
+			var digest string
+			var n int
+			_, err := pgx.ForEachRow(rows, []any{&digest, &n}, func() error {
+				k.given[digest] = n
+				return nil
+			})
+			return err
+		})
+	}
 	if err := u.send(ctx); err != nil {
 		return nil, fmt.Errorf("read payout methods and attempts: %w", err)
 	}

@@ -36,10 +36,29 @@ func (v *Verifier) actor(c claims) (model.Actor, error) {
 	if err := v.role(&actor); err != nil {
 		return model.Actor{}, err
 	}
+	if actor.Kind == model.ActorOperator {
+		if actor.Name, err = person(c, actor.Client); err != nil {
+			return model.Actor{}, invalid("%v", err)
+		}
+	}
 	if actor.Has(model.ScopeObservationsWrite) {
 		err = v.sources(&actor, c)
 	}
 	return actor, err
+}
+
+// person is who works through an operator's client: what needs two people must tell
+// two people at one console from one person at two. Without a subject it is the
+// client.
+func person(c claims, client string) (string, error) {
+	subject, err := c.text("sub")
+	switch {
+	case err != nil || subject == "":
+		return client, err
+	case len(subject) > nameLimit || strings.ContainsFunc(subject, unicode.IsControl):
+		return "", errNameless
+	}
+	return subject, nil
 }
 
 // clientName is the OAuth client, whatever the issuer calls it.

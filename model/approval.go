@@ -1,0 +1,277 @@
+package model
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"parapet/model/wire"
+)
+
+// approvalRow is one operator's consent to pay exactly one thing. Insert-only.
+type approvalRow struct {
+	bun.BaseModel `bun:"table:payout_approvals,alias:pa"`
+
+	ID        uuid.UUID `bun:",pk,type:uuid"`
+	Partner   string    `bun:",pk"`
+	CreatedAt time.Time
+	PayoutID  uuid.UUID `bun:"type:uuid"`
+	Digest    string
+	Author    string
+	Note      *string
+}
+
+// ApprovalRequest consents to a payout.
+type ApprovalRequest struct {
+	PayoutID string
+	Digest   string  // of what the operator saw, see PayoutApproval; empty means what it is now
+	Note     *string // why, private
+}
+
+// PayoutApproval is who must consent to a payout and who did, for operators' eyes.
+type PayoutApproval struct {
+	Digest *string // of exactly what is paid; nil without a payout method
+	Needed int
+	Given  []Approval // oldest first, those that were voided included
+}
+
+// Approval is one operator's consent.
+type Approval struct {
+	At     time.Time
+	Author string
+	Digest string
+	Holds  bool // it names what would be paid now
+	Note   *string
+}
+
+// How many different operators must consent: to a payout above what its product
+// pays by itself, and to one that pays again what came back.
+const (
+	consentsAboveLimit    = 2
+	consentsToReplacement = 1
+)
+
+// coolingOff is how long an account that took the place of another waits before it
+// is paid to. One operator's consent ends the wait.
+const coolingOff = 24 * time.Hour
+
+// ApprovePayout consents to exactly what would be paid now. The last consent that
+// is needed lets the payout go. A change of the amount, the account or anything else
+// that the digest names voids what was given. Operators only; nobody consents twice.
+// Errors: not_found, validation_failed, state_conflict.
+func (s *Service) ApprovePayout(ctx context.Context, actor Actor, in ApprovalRequest) (*wire.Payout, error) {
+	return s.handle(ctx, actor, in.PayoutID, in.Note, OperationApprovePayout, nil,
+		func(ctx context.Context, u *unit, claim *claimRow, row *payoutRow) error {
+			return u.approve(ctx, claim, row, in)
+		})
+}
+
+// ReleasePayout lets a payout go now that has the consents it needs. One that is
+// out already is answered as it is. Operators only. Errors: not_found,
+// validation_failed, state_conflict with what is missing.
+func (s *Service) ReleasePayout(ctx context.Context, actor Actor, in LiftRequest) (*wire.Payout, error) {
+	return s.handle(ctx, actor, in.PayoutID, &in.Note, OperationReleasePayout, nil,
+		func(ctx context.Context, u *unit, claim *claimRow, row *payoutRow) error {
+			return u.letGo(ctx, claim, row)
+		})
+}
+
+// digest names exactly what is paid: which payout for which claim, how much, and to
+// which account. The view inv_released_without_approval computes the same.
+func (r *payoutRow) digest(method *payoutMethodRow) string {
+	named := []string{r.ID.String(), r.ClaimID.String(), strconv.FormatInt(r.Amount, 10), r.Currency, method.ID.String(), method.Fingerprint}
+	sum := sha256.Sum256([]byte(strings.Join(named, "\n")))
+	return hex.EncodeToString(sum[:])
+}
+
+func (u *unit) approve(ctx context.Context, claim *claimRow, row *payoutRow, in ApprovalRequest) error {
+	if err := row.open(); err != nil {
+		return err
+	}
+	p, method, err := u.destination(ctx, claim, row)
+	switch {
+	case err != nil:
+		return err
+	case method == nil:
+		return Fail(CodeStateConflict, "There is no payout method yet, and an approval names whom it pays; the partner records one first.")
+	case in.Digest != "" && in.Digest != row.digest(method):
+		return Fail(CodeStateConflict, "What would be paid is not what you saw any more; read the payout again.")
+	}
+	needed, err := u.svc.consents(ctx, u, p, row)
+	if err != nil {
+		return err
+	}
+	if needed == 0 && !method.cools(u.now) {
+		return Fail(CodeStateConflict, "The payout needs nobody's approval.")
+	}
+	if err := u.consent(ctx, row, method, in.Note, max(needed, 1)); err != nil {
+		return err
+	}
+	if row.Status == PayoutBlocked && *row.BlockedReason != BlockedApproval {
+		return nil // what else blocks it stays; the consent holds
+	}
+	return u.goOn(ctx, p, claim, row, method, "The payout was approved and can go out.")
+}
+
+// open refuses what cannot be approved or let go any more.
+func (r *payoutRow) open() error {
+	switch {
+	case r.Status != PayoutPending && r.Status != PayoutBlocked:
+		return Fail(CodeStateConflict, "The payout is %s; only a pending or blocked one can go out.", r.Status)
+	case r.Status == PayoutBlocked && *r.BlockedReason == BlockedRailMismatch:
+		return Fail(CodeStateConflict, "The rail reports something else than was asked; resolve that.")
+	}
+	return nil
+}
+
+// consent keeps the actor's. The claim is locked, so that of two at once the second
+// sees the first.
+func (u *unit) consent(ctx context.Context, row *payoutRow, method *payoutMethodRow, note *string, needed int) error {
+	digest := row.digest(method)
+	given, err := approvalsOf(ctx, u, row)
+	if err != nil {
+		return err
+	}
+	held := 0
+	for _, g := range given {
+		if g.Digest != digest {
+			continue
+		}
+		if g.Author == u.actor.Name {
+			return Fail(CodeStateConflict, "You approved this already; another operator must.")
+		}
+		held++
+	}
+	if held >= needed {
+		return Fail(CodeStateConflict, "The payout has the approvals it needs.")
+	}
+	approval := &approvalRow{
+		ID: newID(), Partner: row.Partner, CreatedAt: u.now, PayoutID: row.ID, Digest: digest, Author: u.actor.Name, Note: note,
+	}
+	return insert(ctx, u, approval)
+}
+
+func approvalsOf(ctx context.Context, db bun.IDB, row *payoutRow) ([]approvalRow, error) {
+	var given []approvalRow
+	err := db.NewSelect().Model(&given).Where("pa.payout_id = ?", row.ID).Where("pa.partner = ?", row.Partner).OrderExpr("pa.id").Scan(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read approvals: %w", err)
+	}
+	return given, nil
+}
+
+// approvals counts the consents to pay exactly this.
+func (u *unit) approvals(ctx context.Context, row *payoutRow, method *payoutMethodRow) (int, error) {
+	if row.Version == 1 && row.CreatedAt.Equal(u.now) || method == nil {
+		return 0, nil // it is being made
+	}
+	n, err := u.NewSelect().Model((*approvalRow)(nil)).Where("pa.payout_id = ?", row.ID).Where("pa.partner = ?", row.Partner).
+		Where("pa.digest = ?", row.digest(method)).Count(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("count approvals: %w", err)
+	}
+	return int(n), nil
+}
+
+// consents are how many operators must consent to a payout to whatever account.
+func (s *Service) consents(ctx context.Context, db bun.IDB, p *policyRow, row *payoutRow) (int, error) {
+	product, err := s.productVersion(ctx, db, p.Product, p.ProductVersion)
+	switch {
+	case err != nil:
+		return 0, err
+	case row.Amount > product.AutomaticUpTo(row.Currency):
+		return consentsAboveLimit, nil
+	case row.ReplacesPayoutID != nil:
+		return consentsToReplacement, nil
+	default:
+		return 0, nil
+	}
+}
+
+// cools tells whether the account took another's place too lately.
+func (r *payoutMethodRow) cools(now time.Time) bool {
+	return r.CoolsUntil != nil && now.Before(*r.CoolsUntil)
+}
+
+func (u *unit) letGo(ctx context.Context, claim *claimRow, row *payoutRow) error {
+	switch row.Status {
+	case PayoutReleasing, PayoutReconciling, PayoutReleased, PayoutReconciled:
+		return nil
+	case PayoutPending, PayoutBlocked, PayoutReturned, PayoutCancelled:
+	}
+	if err := row.open(); err != nil {
+		return err
+	}
+	if row.held() {
+		return Fail(CodeStateConflict, "The payout is held by %s; lift the hold first.", *row.BlockedReason)
+	}
+	p, method, err := u.destination(ctx, claim, row)
+	if err != nil {
+		return err
+	}
+	way, err := u.remains(ctx, p, row, method, row.BlockedReason)
+	switch {
+	case err != nil:
+		return err
+	case way.blocked == BlockedApproval:
+		return Fail(CodeStateConflict, "It lacks approvals: %d different operators must approve it.", row.ApprovalsNeeded)
+	case way.blocked != "":
+		return Fail(CodeStateConflict, "%s", blockedSentence(way.blocked))
+	case way.from.After(u.now):
+		return Fail(CodeStateConflict, "Its payout method changed; it goes out at %s, or at once when an operator approves it.", way.from.Format(time.RFC3339))
+	}
+	return u.ready(ctx, claim, row, method, way, "An operator let the payout go out.")
+}
+
+// destination is the policy and the account a payout would go to, nil without one.
+func (u *unit) destination(ctx context.Context, claim *claimRow, row *payoutRow) (*policyRow, *payoutMethodRow, error) {
+	return destination(ctx, u, claim.ID, row)
+}
+
+func destination(ctx context.Context, db bun.IDB, claim uuid.UUID, row *payoutRow) (*policyRow, *payoutMethodRow, error) {
+	p := new(policyRow)
+	if err := db.NewSelect().Model(p).Where("p.id = ?", row.PolicyID).Where("p.partner = ?", row.Partner).Scan(ctx); err != nil {
+		return nil, nil, fmt.Errorf("read policy: %w", err)
+	}
+	methods, err := methodsOf(ctx, db, []*policyRow{p})
+	return p, chosen(methods[p.ID], claim), err
+}
+
+// ApprovalOf is who must consent to a payout and who did. Operators only. Errors:
+// not_found.
+func (s *Service) ApprovalOf(ctx context.Context, actor Actor, payout string) (*PayoutApproval, error) {
+	row := new(payoutRow)
+	if err := s.read(ctx, actor, ScopeOperator, nounPayout, payout, row); err != nil {
+		return nil, err
+	}
+	answer := &PayoutApproval{Given: []Approval{}}
+	err := s.view(ctx, func(ctx context.Context, tx bun.Tx, now time.Time) error {
+		p, method, err := destination(ctx, tx, row.ClaimID, row)
+		if err != nil {
+			return err
+		}
+		if answer.Needed, err = s.consents(ctx, tx, p, row); err != nil {
+			return err
+		}
+		if method != nil {
+			answer.Digest = new(row.digest(method))
+			if method.cools(now) {
+				answer.Needed = max(answer.Needed, 1)
+			}
+		}
+		given, err := approvalsOf(ctx, tx, row)
+		for _, g := range given {
+			holds := answer.Digest != nil && g.Digest == *answer.Digest
+			answer.Given = append(answer.Given, Approval{At: g.CreatedAt, Author: g.Author, Digest: g.Digest, Holds: holds, Note: g.Note})
+		}
+		return err
+	})
+	return answer, err
+}

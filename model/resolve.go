@@ -1,0 +1,147 @@
+package model
+
+import (
+	"context"
+	"fmt"
+
+	"parapet/model/wire"
+)
+
+// ResolutionRequest ends a doubt by evidence that no rail's answer brought.
+type ResolutionRequest struct {
+	PayoutID string
+	// Outcome is released or blocked for a payout in doubt: the rail paid, or it did
+	// not. For one that is blocked by rail_mismatch it is cancelled.
+	Outcome PayoutStatus
+	// Reference is the rail's own name of the payment; needed for released.
+	Reference string
+	// Settled says of a cancelled payout that the beneficiary has the whole amount all
+	// the same; otherwise another payout takes its place, which must be approved.
+	Settled bool
+	Note    string // the evidence, private
+}
+
+// ResolvePayout ends a doubt or a mismatch. What goes out again does so under
+// another key: a payout that was not paid waits as operator_hold, with a new key, until
+// the hold is lifted; a mismatch is cancelled, and what takes its place needs
+// approval. Operators only. Errors: not_found, validation_failed, state_conflict.
+func (s *Service) ResolvePayout(ctx context.Context, actor Actor, in ResolutionRequest) (*wire.Payout, error) {
+	c := fieldCheck{}
+	released := in.Outcome == PayoutReleased
+	c.that(released || in.Outcome == PayoutBlocked || in.Outcome == PayoutCancelled, "/outcome", "enum", "Use released, blocked or cancelled.")
+	c.that(!released || in.Reference != "", "/reference", "required", "Give the rail's reference of the payment.")
+	c.that(released || in.Reference == "", "/reference", "not_allowed", "Only a released payout has a reference.")
+	c.that(len(in.Reference) <= maxRailReference && storable(in.Reference), "/reference", "length", fmt.Sprintf("Use at most %d bytes.", maxRailReference))
+	c.that(!in.Settled || in.Outcome == PayoutCancelled, "/settled", "not_allowed", "Only what is cancelled can have been paid otherwise.")
+	return s.handle(ctx, actor, in.PayoutID, &in.Note, OperationResolvePayout, c.fields,
+		func(ctx context.Context, u *unit, claim *claimRow, row *payoutRow) error {
+			return u.resolve(ctx, claim, row, in)
+		})
+}
+
+// maxRailReference bounds a rail's name of a payment, in bytes.
+const maxRailReference = 255
+
+func (u *unit) resolve(ctx context.Context, claim *claimRow, row *payoutRow, in ResolutionRequest) error {
+	mismatch := row.Status == PayoutBlocked && *row.BlockedReason == BlockedRailMismatch
+	switch {
+	case row.Status == PayoutReconciling && in.Outcome == PayoutReleased:
+		row.ProviderReference, row.ReleasedAt, row.NextAttemptAt = &in.Reference, &u.now, nil
+		return u.movePayout(ctx, claim, row, PayoutReleased, fmt.Sprintf("The rail's evidence shows that the payout of %s was made (%s).", row.money(), in.Reference))
+	case row.Status == PayoutReconciling && in.Outcome == PayoutBlocked:
+		row.KeyNumber++
+		return u.block(ctx, claim, row, BlockedOperator)
+	case mismatch && in.Outcome == PayoutCancelled:
+		return u.cancelPayout(ctx, claim, row, in.Settled)
+	case row.Status == PayoutReconciling:
+		return Fail(CodeStateConflict, "Its outcome is unknown: say by evidence whether the rail paid, released or blocked.")
+	case mismatch:
+		return Fail(CodeStateConflict, "The rail did something else than was asked: the payout can be cancelled only, settled or to be paid again.")
+	default:
+		return Fail(CodeStateConflict, "The payout is %s; only one in doubt (reconciling) or blocked by rail_mismatch is resolved.", row.Status)
+	}
+}
+
+// cancelPayout gives a payout up. Where its beneficiary has the money the claim is
+// paid by it; otherwise another payout takes its place.
+func (u *unit) cancelPayout(ctx context.Context, claim *claimRow, row *payoutRow, settled bool) error {
+	row.Settled, row.NextAttemptAt = settled, nil
+	summary := "The payout was cancelled; another takes its place."
+	if settled {
+		summary = "The payout was cancelled: the beneficiary was paid otherwise."
+	}
+	if err := u.movePayout(ctx, claim, row, PayoutCancelled, summary); err != nil {
+		return err
+	}
+	if settled {
+		return u.closeIfPaid(ctx, claim)
+	}
+	return u.payAgain(ctx, claim, row)
+}
+
+// payAgain makes the payout that takes another's place. It has not gone out before,
+// so it has keys of its own; and somebody must approve it, whatever the amount.
+func (u *unit) payAgain(ctx context.Context, claim *claimRow, row *payoutRow) error {
+	p, _, err := u.destination(ctx, claim, row)
+	if err != nil {
+		return err
+	}
+	methods, err := methodsOf(ctx, u, []*policyRow{p})
+	if err != nil {
+		return err
+	}
+	again := row.successor(u.fresh(row.Partner))
+	if err := u.startPayout(p, claim, again, methods[p.ID]); err != nil {
+		return err
+	}
+	return insert(ctx, u, again)
+}
+
+func (r *payoutRow) successor(h header) *payoutRow {
+	return &payoutRow{
+		header: h, ClaimID: r.ClaimID, PolicyID: r.PolicyID, Status: PayoutPending, Part: r.Part,
+		Amount: r.Amount, Currency: r.Currency, KeyNumber: 1, ReplacesPayoutID: &r.ID,
+	}
+}
+
+// closeIfPaid closes an approved claim when everything it owes is paid and confirmed.
+func (u *unit) closeIfPaid(ctx context.Context, claim *claimRow) error {
+	var paying []*payoutRow
+	err := u.NewSelect().Model(&paying).Where("po.claim_id = ?", claim.ID).Where("po.partner = ?", claim.Partner).Scan(ctx)
+	if err != nil {
+		return fmt.Errorf("read payouts: %w", err)
+	}
+	if claim.Status != ClaimApproved || !paid(claim, paying) {
+		return nil
+	}
+	parts, err := u.partsOf(ctx, claim)
+	if err != nil {
+		return err
+	}
+	claim.ClosedAt = &u.now
+	kind, err := move(ctx, u, claim, ClaimArrows, &claim.Status, ClaimClosed, "closed_at")
+	if err != nil {
+		return err
+	}
+	return u.sayClaim(claim, kind, parts, "Everything the claim owes is paid and confirmed; it is closed.")
+}
+
+// sayClaim writes one event about a claim's own state and its sentence.
+func (u *unit) sayClaim(claim *claimRow, kind EventType, parts claimParts, summary string) error {
+	event, err := u.record(kind, &claim.header, nounClaim, claim.public(parts))
+	if err != nil {
+		return err
+	}
+	return u.tell(claim, kind, &event, summary, map[string]any{"status": claim.Status, "amount": claim.money(claim.Amount)})
+}
+
+// paid tells whether what was confirmed, or settled otherwise, is what a claim owes.
+func paid(claim *claimRow, payouts []*payoutRow) bool {
+	var sum int64
+	for _, row := range payouts {
+		if row.Status == PayoutReconciled || row.Settled {
+			sum += row.Amount
+		}
+	}
+	return claim.Amount != nil && sum == *claim.Amount
+}
