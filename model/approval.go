@@ -35,6 +35,12 @@ type ApprovalRequest struct {
 	Note     *string // why, private
 }
 
+// ReleaseRequest lets a payout go.
+type ReleaseRequest struct {
+	PayoutID string
+	Note     *string // why, private
+}
+
 // PayoutApproval is who must consent to a payout and who did, for operators' eyes.
 type PayoutApproval struct {
 	Digest *string // of exactly what is paid; nil without a payout method
@@ -76,8 +82,8 @@ func (s *Service) ApprovePayout(ctx context.Context, actor Actor, in ApprovalReq
 // ReleasePayout lets a payout go now that has the consents it needs. One that is
 // out already is answered as it is. Operators only. Errors: not_found,
 // validation_failed, state_conflict with what is missing.
-func (s *Service) ReleasePayout(ctx context.Context, actor Actor, in LiftRequest) (*wire.Payout, error) {
-	return s.handle(ctx, actor, in.PayoutID, &in.Note, OperationReleasePayout, nil,
+func (s *Service) ReleasePayout(ctx context.Context, actor Actor, in ReleaseRequest) (*wire.Payout, error) {
+	return s.handle(ctx, actor, in.PayoutID, in.Note, OperationReleasePayout, nil,
 		func(ctx context.Context, u *unit, claim *claimRow, row *payoutRow) error {
 			return u.letGo(ctx, claim, row)
 		})

@@ -201,16 +201,22 @@ func (u *unit) addMethod(ctx context.Context, row *payoutMethodRow, claim *claim
 
 // cool makes an account wait that takes the place of another one that was, or was
 // about to be, paid to. Whoever stole a partner's credentials changes the account
-// first.
+// first. The same account recorded again waits no longer than before.
 func (u *unit) cool(ctx context.Context, row *payoutMethodRow) error {
-	changed, err := u.NewSelect().Model((*payoutMethodRow)(nil)).Where("pm.policy_id = ?", row.PolicyID).Where("pm.partner = ?", row.Partner).
-		Where("pm.claim_id is null or pm.claim_id = ?", row.ClaimID).Where("pm.status in (?, ?, ?)", MethodPending, MethodVerified, MethodRejected).
-		Where("pm.status = ? or pm.cools_until is not null", MethodVerified).Where("pm.fingerprint <> ?", row.Fingerprint).Exists(ctx)
+	var serving []payoutMethodRow
+	err := u.NewSelect().Model(&serving).Where("pm.policy_id = ?", row.PolicyID).Where("pm.partner = ?", row.Partner).
+		Where("pm.claim_id is null or pm.claim_id = ?", row.ClaimID).Where("pm.status <> ?", MethodReplaced).OrderExpr("pm.id").Scan(ctx)
 	if err != nil {
 		return fmt.Errorf("read payout methods: %w", err)
 	}
-	if changed {
-		row.CoolsUntil = new(u.now.Add(coolingOff))
+	for _, m := range serving {
+		switch same := m.Fingerprint == row.Fingerprint; {
+		case same && m.cools(u.now):
+			row.CoolsUntil = m.CoolsUntil
+			return nil
+		case !same && (m.Status == MethodVerified || m.CoolsUntil != nil):
+			row.CoolsUntil = new(u.now.Add(coolingOff))
+		}
 	}
 	return nil
 }

@@ -49,8 +49,7 @@ func (u *unit) resolve(ctx context.Context, claim *claimRow, row *payoutRow, in 
 		row.ProviderReference, row.ReleasedAt, row.NextAttemptAt = &in.Reference, &u.now, nil
 		return u.movePayout(ctx, claim, row, PayoutReleased, fmt.Sprintf("The rail's evidence shows that the payout of %s was made (%s).", row.money(), in.Reference))
 	case row.Status == PayoutReconciling && in.Outcome == PayoutBlocked:
-		row.KeyNumber++
-		return u.block(ctx, claim, row, BlockedOperator)
+		return u.unpaid(ctx, claim, row)
 	case mismatch && in.Outcome == PayoutCancelled:
 		return u.cancelPayout(ctx, claim, row, in.Settled)
 	case row.Status == PayoutReconciling:
@@ -60,6 +59,17 @@ func (u *unit) resolve(ctx context.Context, claim *claimRow, row *payoutRow, in 
 	default:
 		return Fail(CodeStateConflict, "The payout is %s; only one in doubt (reconciling) or blocked by rail_mismatch is resolved.", row.Status)
 	}
+}
+
+// unpaid ends a key by evidence as a definite refusal of the rail does.
+func (u *unit) unpaid(ctx context.Context, claim *claimRow, row *payoutRow) error {
+	_, err := u.NewUpdate().Model((*attemptRow)(nil)).Set("outcome = ?", OutcomeRefused).Set("code = 'evidence'").Set("ended_at = coalesce(ended_at, ?)", u.now).
+		Where("payout_id = ?", row.ID).Where("partner = ?", row.Partner).Where("number = ?", row.Attempts).Exec(ctx)
+	if err != nil {
+		return fmt.Errorf("finish attempt: %w", err)
+	}
+	row.KeyNumber++
+	return u.block(ctx, claim, row, BlockedOperator)
 }
 
 // cancelPayout gives a payout up. Where its beneficiary has the money the claim is

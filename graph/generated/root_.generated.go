@@ -57,6 +57,19 @@ type ComplexityRoot struct {
 		PayoutID  func(childComplexity int) int
 	}
 
+	Approval struct {
+		At     func(childComplexity int) int
+		Author func(childComplexity int) int
+		Digest func(childComplexity int) int
+		Holds  func(childComplexity int) int
+		Note   func(childComplexity int) int
+	}
+
+	ApprovePayoutPayload struct {
+		ClientMutationID func(childComplexity int) int
+		Payout           func(childComplexity int) int
+	}
+
 	Attachment struct {
 		ClaimID     func(childComplexity int) int
 		ContentType func(childComplexity int) int
@@ -468,6 +481,7 @@ type ComplexityRoot struct {
 	Mutation struct {
 		AddAttachment         func(childComplexity int, input node.AddAttachmentInput) int
 		AddMessage            func(childComplexity int, input node.AddMessageInput) int
+		ApprovePayout         func(childComplexity int, input node.ApprovePayoutInput) int
 		BindPolicy            func(childComplexity int, input node.BindPolicyInput) int
 		BlockPayout           func(childComplexity int, input node.BlockPayoutInput) int
 		CancelPolicy          func(childComplexity int, input node.CancelPolicyInput) int
@@ -483,6 +497,8 @@ type ComplexityRoot struct {
 		RecordObservations    func(childComplexity int, input node.RecordObservationsInput) int
 		RecordPayoutMethod    func(childComplexity int, input node.RecordPayoutMethodInput) int
 		RegisterPartner       func(childComplexity int, input node.RegisterPartnerInput) int
+		ReleasePayout         func(childComplexity int, input node.ReleasePayoutInput) int
+		ResolvePayout         func(childComplexity int, input node.ResolvePayoutInput) int
 		RetryDelivery         func(childComplexity int, input node.RetryDeliveryInput) int
 		RetryParkedDeliveries func(childComplexity int, input node.RetryParkedDeliveriesInput) int
 		RotateWebhookSecret   func(childComplexity int, input node.WebhookEndpointInput) int
@@ -608,6 +624,7 @@ type ComplexityRoot struct {
 
 	Payout struct {
 		Amount            func(childComplexity int) int
+		Approval          func(childComplexity int) int
 		Attempts          func(childComplexity int) int
 		BlockedReason     func(childComplexity int) int
 		Claim             func(childComplexity int) int
@@ -628,6 +645,12 @@ type ComplexityRoot struct {
 		Status            func(childComplexity int) int
 		UpdatedAt         func(childComplexity int) int
 		Version           func(childComplexity int) int
+	}
+
+	PayoutApproval struct {
+		Digest func(childComplexity int) int
+		Given  func(childComplexity int) int
+		Needed func(childComplexity int) int
 	}
 
 	PayoutConnection struct {
@@ -900,6 +923,16 @@ type ComplexityRoot struct {
 		Partner          func(childComplexity int) int
 	}
 
+	ReleasePayoutPayload struct {
+		ClientMutationID func(childComplexity int) int
+		Payout           func(childComplexity int) int
+	}
+
+	ResolvePayoutPayload struct {
+		ClientMutationID func(childComplexity int) int
+		Payout           func(childComplexity int) int
+	}
+
 	RetryDeliveryPayload struct {
 		ClientMutationID func(childComplexity int) int
 		Delivery         func(childComplexity int) int
@@ -1131,6 +1164,50 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Adjudication.PayoutID(childComplexity), true
+
+	case "Approval.at":
+		if e.ComplexityRoot.Approval.At == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Approval.At(childComplexity), true
+	case "Approval.author":
+		if e.ComplexityRoot.Approval.Author == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Approval.Author(childComplexity), true
+	case "Approval.digest":
+		if e.ComplexityRoot.Approval.Digest == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Approval.Digest(childComplexity), true
+	case "Approval.holds":
+		if e.ComplexityRoot.Approval.Holds == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Approval.Holds(childComplexity), true
+	case "Approval.note":
+		if e.ComplexityRoot.Approval.Note == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Approval.Note(childComplexity), true
+
+	case "ApprovePayoutPayload.clientMutationId":
+		if e.ComplexityRoot.ApprovePayoutPayload.ClientMutationID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ApprovePayoutPayload.ClientMutationID(childComplexity), true
+	case "ApprovePayoutPayload.payout":
+		if e.ComplexityRoot.ApprovePayoutPayload.Payout == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ApprovePayoutPayload.Payout(childComplexity), true
 
 	case "Attachment.claimId":
 		if e.ComplexityRoot.Attachment.ClaimID == nil {
@@ -2794,6 +2871,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.AddMessage(childComplexity, args["input"].(node.AddMessageInput)), true
+	case "Mutation.approvePayout":
+		if e.ComplexityRoot.Mutation.ApprovePayout == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_approvePayout_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.ApprovePayout(childComplexity, args["input"].(node.ApprovePayoutInput)), true
 	case "Mutation.bindPolicy":
 		if e.ComplexityRoot.Mutation.BindPolicy == nil {
 			break
@@ -2959,6 +3047,28 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.RegisterPartner(childComplexity, args["input"].(node.RegisterPartnerInput)), true
+	case "Mutation.releasePayout":
+		if e.ComplexityRoot.Mutation.ReleasePayout == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_releasePayout_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.ReleasePayout(childComplexity, args["input"].(node.ReleasePayoutInput)), true
+	case "Mutation.resolvePayout":
+		if e.ComplexityRoot.Mutation.ResolvePayout == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_resolvePayout_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.ResolvePayout(childComplexity, args["input"].(node.ResolvePayoutInput)), true
 	case "Mutation.retryDelivery":
 		if e.ComplexityRoot.Mutation.RetryDelivery == nil {
 			break
@@ -3494,6 +3604,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Payout.Amount(childComplexity), true
+	case "Payout.approval":
+		if e.ComplexityRoot.Payout.Approval == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Payout.Approval(childComplexity), true
 	case "Payout.attempts":
 		if e.ComplexityRoot.Payout.Attempts == nil {
 			break
@@ -3614,6 +3730,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Payout.Version(childComplexity), true
+
+	case "PayoutApproval.digest":
+		if e.ComplexityRoot.PayoutApproval.Digest == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PayoutApproval.Digest(childComplexity), true
+	case "PayoutApproval.given":
+		if e.ComplexityRoot.PayoutApproval.Given == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PayoutApproval.Given(childComplexity), true
+	case "PayoutApproval.needed":
+		if e.ComplexityRoot.PayoutApproval.Needed == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PayoutApproval.Needed(childComplexity), true
 
 	case "PayoutConnection.edges":
 		if e.ComplexityRoot.PayoutConnection.Edges == nil {
@@ -4920,6 +5055,32 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.RegisterPartnerPayload.Partner(childComplexity), true
 
+	case "ReleasePayoutPayload.clientMutationId":
+		if e.ComplexityRoot.ReleasePayoutPayload.ClientMutationID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ReleasePayoutPayload.ClientMutationID(childComplexity), true
+	case "ReleasePayoutPayload.payout":
+		if e.ComplexityRoot.ReleasePayoutPayload.Payout == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ReleasePayoutPayload.Payout(childComplexity), true
+
+	case "ResolvePayoutPayload.clientMutationId":
+		if e.ComplexityRoot.ResolvePayoutPayload.ClientMutationID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ResolvePayoutPayload.ClientMutationID(childComplexity), true
+	case "ResolvePayoutPayload.payout":
+		if e.ComplexityRoot.ResolvePayoutPayload.Payout == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ResolvePayoutPayload.Payout(childComplexity), true
+
 	case "RetryDeliveryPayload.clientMutationId":
 		if e.ComplexityRoot.RetryDeliveryPayload.ClientMutationID == nil {
 			break
@@ -5470,6 +5631,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 	inputUnmarshalMap := graphql.BuildUnmarshalerMap(
 		ec.unmarshalInputAddAttachmentInput,
 		ec.unmarshalInputAddMessageInput,
+		ec.unmarshalInputApprovePayoutInput,
 		ec.unmarshalInputAsIfDayInput,
 		ec.unmarshalInputAsIfEarthquakeInput,
 		ec.unmarshalInputAsIfFixInput,
@@ -5507,6 +5669,8 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputRecordObservationsInput,
 		ec.unmarshalInputRecordPayoutMethodInput,
 		ec.unmarshalInputRegisterPartnerInput,
+		ec.unmarshalInputReleasePayoutInput,
+		ec.unmarshalInputResolvePayoutInput,
 		ec.unmarshalInputRetryDeliveryInput,
 		ec.unmarshalInputRetryParkedDeliveriesInput,
 		ec.unmarshalInputRotateWebhookSecretInput,
@@ -6808,6 +6972,12 @@ enum Operation {
   BLOCK_PAYOUT
   "A hold was lifted."
   UNBLOCK_PAYOUT
+  "The payout was approved."
+  APPROVE_PAYOUT
+  "The payout was let go."
+  RELEASE_PAYOUT
+  "A doubt or a mismatch of the payout was resolved."
+  RESOLVE_PAYOUT
   "The partner was registered."
   REGISTER_PARTNER
   "The partner was disabled."
@@ -8120,6 +8290,134 @@ input QuoteFilter {
   createdTo: DateTime
 }
 `, BuiltIn: false},
+	{Name: "../schema/release.graphqls", Input: `extend type Mutation {
+  """
+  Consent to exactly what would be paid now. The last consent that is needed lets the payout go: two different operators for
+  an amount above what the product pays by itself, one for a payout that takes another's place or whose payout method changed
+  less than 24 hours ago. A change of the amount or the payout method voids what was given. Scope operator. Errors: not_found,
+  validation_failed, version_mismatch, state_conflict.
+  """
+  approvePayout("Which payout." input: ApprovePayoutInput!): ApprovePayoutPayload!
+  """
+  Let a payout go now that has the approvals it needs; one that is out already is answered as it is. Scope operator. Errors:
+  not_found, validation_failed, version_mismatch, state_conflict with what is missing.
+  """
+  releasePayout("Which payout, and why." input: ReleasePayoutInput!): ReleasePayoutPayload!
+  """
+  End a doubt (RECONCILING) or a RAIL_MISMATCH by evidence. What was not paid waits as OPERATOR_HOLD with a new key; a mismatch
+  is cancelled, and unless it is settled another payout takes its place, which must be approved. Scope operator. Errors:
+  not_found, validation_failed, version_mismatch, state_conflict.
+  """
+  resolvePayout("Which payout, and what the evidence shows." input: ResolvePayoutInput!): ResolvePayoutPayload!
+}
+
+extend type Payout {
+  "Who must approve it and who did. Scope operator; never a partner's."
+  approval: PayoutApproval
+}
+
+"Who must consent to a payout, in private."
+type PayoutApproval {
+  "Names exactly what is paid: payout, claim, amount and account; null without a payout method."
+  digest: String
+  "How many different operators must approve."
+  needed: Int!
+  "The approvals, oldest first, those that were voided included."
+  given: [Approval!]!
+}
+
+"One operator's consent."
+type Approval {
+  "When."
+  at: DateTime!
+  "Who."
+  author: String!
+  "What it named."
+  digest: String!
+  "Whether that is what would be paid now."
+  holds: Boolean!
+  "Why, in their own words."
+  note: String
+}
+
+"What the evidence shows."
+enum ResolutionOutcome {
+  "The rail paid."
+  RELEASED
+  "The rail did not pay and will not."
+  BLOCKED
+  "The rail did something else; this payout is given up."
+  CANCELLED
+}
+
+"A payout to approve."
+input ApprovePayoutInput {
+  "Which payout."
+  payoutId: ID!
+  "Approve only if it still has this version; otherwise version_mismatch."
+  version: Long
+  "Approve only if this is still what would be paid; see PayoutApproval."
+  digest: String
+  "Why, for operators' eyes, 1 to 2000 characters."
+  note: String
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
+  clientMutationId: String
+}
+
+"What was approved."
+type ApprovePayoutPayload {
+  "The payout as it is now."
+  payout: Payout!
+  "As it was sent."
+  clientMutationId: String
+}
+
+"A payout to let go."
+input ReleasePayoutInput {
+  "Which payout."
+  payoutId: ID!
+  "Let it go only if it still has this version; otherwise version_mismatch."
+  version: Long
+  "Why, for operators' eyes, 1 to 2000 characters."
+  note: String
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
+  clientMutationId: String
+}
+
+"What was let go."
+type ReleasePayoutPayload {
+  "The payout as it is now."
+  payout: Payout!
+  "As it was sent."
+  clientMutationId: String
+}
+
+"A payout to resolve."
+input ResolvePayoutInput {
+  "Which payout."
+  payoutId: ID!
+  "Resolve only if it still has this version; otherwise version_mismatch."
+  version: Long
+  "What the evidence shows."
+  outcome: ResolutionOutcome!
+  "The rail's reference of the payment; needed for RELEASED, and only there."
+  reference: String
+  "Whether the beneficiary of a CANCELLED payout has the whole amount all the same."
+  settled: Boolean! = false
+  "The evidence, for operators' eyes, 1 to 2000 characters."
+  note: String!
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
+  clientMutationId: String
+}
+
+"What was resolved."
+type ResolvePayoutPayload {
+  "The payout as it is now."
+  payout: Payout!
+  "As it was sent."
+  clientMutationId: String
+}
+`, BuiltIn: false},
 	{Name: "../schema/schema.graphqls", Input: `"What can be read. Partners see their own records; operators see every partner's."
 type Query {
   "Who asks."
@@ -8950,6 +9248,32 @@ func (ec *executionContext) childFields_Adjudication(ctx context.Context, field 
 		return ec.fieldContext_Adjudication_note(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Adjudication", field.Name)
+}
+
+func (ec *executionContext) childFields_Approval(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "at":
+		return ec.fieldContext_Approval_at(ctx, field)
+	case "author":
+		return ec.fieldContext_Approval_author(ctx, field)
+	case "digest":
+		return ec.fieldContext_Approval_digest(ctx, field)
+	case "holds":
+		return ec.fieldContext_Approval_holds(ctx, field)
+	case "note":
+		return ec.fieldContext_Approval_note(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Approval", field.Name)
+}
+
+func (ec *executionContext) childFields_ApprovePayoutPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "payout":
+		return ec.fieldContext_ApprovePayoutPayload_payout(ctx, field)
+	case "clientMutationId":
+		return ec.fieldContext_ApprovePayoutPayload_clientMutationId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ApprovePayoutPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_Attachment(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -10042,8 +10366,22 @@ func (ec *executionContext) childFields_Payout(ctx context.Context, field graphq
 		return ec.fieldContext_Payout_reconciledAt(ctx, field)
 	case "replacesPayoutId":
 		return ec.fieldContext_Payout_replacesPayoutId(ctx, field)
+	case "approval":
+		return ec.fieldContext_Payout_approval(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Payout", field.Name)
+}
+
+func (ec *executionContext) childFields_PayoutApproval(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "digest":
+		return ec.fieldContext_PayoutApproval_digest(ctx, field)
+	case "needed":
+		return ec.fieldContext_PayoutApproval_needed(ctx, field)
+	case "given":
+		return ec.fieldContext_PayoutApproval_given(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PayoutApproval", field.Name)
 }
 
 func (ec *executionContext) childFields_PayoutConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -10520,6 +10858,26 @@ func (ec *executionContext) childFields_RegisterPartnerPayload(ctx context.Conte
 		return ec.fieldContext_RegisterPartnerPayload_clientMutationId(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type RegisterPartnerPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_ReleasePayoutPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "payout":
+		return ec.fieldContext_ReleasePayoutPayload_payout(ctx, field)
+	case "clientMutationId":
+		return ec.fieldContext_ReleasePayoutPayload_clientMutationId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ReleasePayoutPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_ResolvePayoutPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "payout":
+		return ec.fieldContext_ResolvePayoutPayload_payout(ctx, field)
+	case "clientMutationId":
+		return ec.fieldContext_ResolvePayoutPayload_clientMutationId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ResolvePayoutPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_RetryDeliveryPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

@@ -42,6 +42,9 @@ type MutationResolver interface {
 	RecordPayoutMethod(ctx context.Context, input node.RecordPayoutMethodInput) (*node.RecordPayoutMethodPayload, error)
 	BindPolicy(ctx context.Context, input node.BindPolicyInput) (*node.BindPolicyPayload, error)
 	CreateQuote(ctx context.Context, input node.CreateQuoteInput) (*node.CreateQuotePayload, error)
+	ApprovePayout(ctx context.Context, input node.ApprovePayoutInput) (*node.PayoutPayload, error)
+	ReleasePayout(ctx context.Context, input node.ReleasePayoutInput) (*node.PayoutPayload, error)
+	ResolvePayout(ctx context.Context, input node.ResolvePayoutInput) (*node.PayoutPayload, error)
 	CreateWebhookEndpoint(ctx context.Context, input node.CreateWebhookEndpointInput) (*node.WebhookSecretPayload, error)
 	ChangeWebhookEndpoint(ctx context.Context, input node.ChangeWebhookEndpointInput) (*node.ChangeWebhookEndpointPayload, error)
 	DeleteWebhookEndpoint(ctx context.Context, input node.WebhookEndpointInput) (*node.DeleteWebhookEndpointPayload, error)
@@ -106,6 +109,20 @@ func (ec *executionContext) field_Mutation_addMessage_args(ctx context.Context, 
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (node.AddMessageInput, error) {
 			return ec.unmarshalNAddMessageInput2parapetᚋgraphᚋnodeᚐAddMessageInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_approvePayout_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (node.ApprovePayoutInput, error) {
+			return ec.unmarshalNApprovePayoutInput2parapetᚋgraphᚋnodeᚐApprovePayoutInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -316,6 +333,34 @@ func (ec *executionContext) field_Mutation_registerPartner_args(ctx context.Cont
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (node.RegisterPartnerInput, error) {
 			return ec.unmarshalNRegisterPartnerInput2parapetᚋgraphᚋnodeᚐRegisterPartnerInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_releasePayout_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (node.ReleasePayoutInput, error) {
+			return ec.unmarshalNReleasePayoutInput2parapetᚋgraphᚋnodeᚐReleasePayoutInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_resolvePayout_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (node.ResolvePayoutInput, error) {
+			return ec.unmarshalNResolvePayoutInput2parapetᚋgraphᚋnodeᚐResolvePayoutInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -1788,6 +1833,138 @@ func (ec *executionContext) fieldContext_Mutation_createQuote(ctx context.Contex
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Mutation_createQuote_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_approvePayout(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_approvePayout(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().ApprovePayout(ctx, fc.Args["input"].(node.ApprovePayoutInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *node.PayoutPayload) graphql.Marshaler {
+			return ec.marshalNApprovePayoutPayload2ᚖparapetᚋgraphᚋnodeᚐPayoutPayload(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_approvePayout(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ApprovePayoutPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_approvePayout_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_releasePayout(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_releasePayout(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().ReleasePayout(ctx, fc.Args["input"].(node.ReleasePayoutInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *node.PayoutPayload) graphql.Marshaler {
+			return ec.marshalNReleasePayoutPayload2ᚖparapetᚋgraphᚋnodeᚐPayoutPayload(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_releasePayout(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ReleasePayoutPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_releasePayout_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_resolvePayout(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_resolvePayout(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().ResolvePayout(ctx, fc.Args["input"].(node.ResolvePayoutInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *node.PayoutPayload) graphql.Marshaler {
+			return ec.marshalNResolvePayoutPayload2ᚖparapetᚋgraphᚋnodeᚐPayoutPayload(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_resolvePayout(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ResolvePayoutPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_resolvePayout_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -3747,6 +3924,27 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 		case "createQuote":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_createQuote(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "approvePayout":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_approvePayout(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "releasePayout":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_releasePayout(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "resolvePayout":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_resolvePayout(ctx, field)
 			})
 			if out.Values[i] == graphql.Null {
 				out.Invalids++

@@ -1,0 +1,70 @@
+package node
+
+import (
+	"context"
+
+	"parapet/model"
+)
+
+// ApprovePayoutInput is a payout to approve.
+type ApprovePayoutInput struct {
+	PayoutID         string
+	Version          *int64
+	Digest           *string
+	Note             *string
+	ClientMutationID *string
+}
+
+// ApprovePayout consents to a payout.
+func (r *Reader) ApprovePayout(ctx context.Context, in ApprovePayoutInput) (*PayoutPayload, error) {
+	request := model.ApprovalRequest{PayoutID: in.PayoutID, Note: in.Note}
+	if in.Digest != nil {
+		request.Digest = *in.Digest
+	}
+	record, err := operate(ctx, r, in.ClientMutationID, in.PayoutID, in.Version, request, r.Service.ApprovePayout)
+	payout, err := one(r.payouts)(record, err)
+	return &PayoutPayload{payout, in.ClientMutationID}, err
+}
+
+// ReleasePayoutInput is a payout to let go.
+type ReleasePayoutInput struct {
+	PayoutID         string
+	Version          *int64
+	Note             *string
+	ClientMutationID *string
+}
+
+// ReleasePayout lets a payout go.
+func (r *Reader) ReleasePayout(ctx context.Context, in ReleasePayoutInput) (*PayoutPayload, error) {
+	request := model.ReleaseRequest{PayoutID: in.PayoutID, Note: in.Note}
+	record, err := operate(ctx, r, in.ClientMutationID, in.PayoutID, in.Version, request, r.Service.ReleasePayout)
+	payout, err := one(r.payouts)(record, err)
+	return &PayoutPayload{payout, in.ClientMutationID}, err
+}
+
+// ResolvePayoutInput is a doubt to end.
+type ResolvePayoutInput struct {
+	PayoutID         string
+	Version          *int64
+	Outcome          string
+	Reference        *string
+	Settled          bool
+	Note             string
+	ClientMutationID *string
+}
+
+// ResolvePayout ends a doubt or a mismatch.
+func (r *Reader) ResolvePayout(ctx context.Context, in ResolvePayoutInput) (*PayoutPayload, error) {
+	request := model.ResolutionRequest{PayoutID: in.PayoutID, Outcome: model.PayoutStatus(in.Outcome), Settled: in.Settled, Note: in.Note}
+	if in.Reference != nil {
+		request.Reference = *in.Reference
+	}
+	record, err := operate(ctx, r, in.ClientMutationID, in.PayoutID, in.Version, request, r.Service.ResolvePayout)
+	payout, err := one(r.payouts)(record, err)
+	return &PayoutPayload{payout, in.ClientMutationID}, err
+}
+
+// Approval is who must consent to the payout and who did.
+func (p *Payout) Approval(ctx context.Context) (*model.PayoutApproval, error) {
+	return p.kin.read.Service.ApprovalOf(ctx, p.kin.read.Actor, p.ID)
+}
