@@ -119,7 +119,7 @@ func newWorld(t *testing.T) *world {
 		}
 		w.claim = claims[0].(map[string]any)["id"].(string)
 		return true
-	}, 20*time.Second, 50*time.Millisecond)
+	}, time.Minute, 50*time.Millisecond)
 	return w
 }
 
@@ -137,7 +137,7 @@ func (w *world) await(t *testing.T, wanted func(map[string]any) bool) map[string
 	require.Eventually(t, func() bool {
 		claim = w.call(t, "acme", "GET", "/v1/claims/"+w.claim, "", 200)
 		return wanted(claim)
-	}, 20*time.Second, 50*time.Millisecond)
+	}, time.Minute, 50*time.Millisecond)
 	return claim
 }
 

@@ -60,7 +60,7 @@ func (b *Bundle) HoldReference(reference string) Hold {
 // AwaitWaiter returns when somebody waits for the transaction.
 func (h Hold) AwaitWaiter() {
 	h.b.t.Helper()
-	ctx, cancel := context.WithTimeout(h.b.ctx, 20*time.Second)
+	ctx, cancel := context.WithTimeout(h.b.ctx, time.Minute)
 	defer cancel()
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()

@@ -97,7 +97,7 @@ func (b *Bundle) run(job model.Job) bool {
 // they may be another test's, on the same server.
 func (b *Bundle) patiently(pass func() error) {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, 20*time.Second)
+	ctx, cancel := context.WithTimeout(b.ctx, time.Minute)
 	defer cancel()
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
