@@ -1,8 +1,10 @@
 package model
 
 import (
+	"strings"
+
 	"github.com/google/uuid"
-	"go.jetify.com/typeid"
+	"go.jetify.com/typeid/base32"
 )
 
 // noun is a kind of record: its name in answers and the prefix of its ids.
@@ -43,14 +45,10 @@ func subjectNamed(text string) noun {
 // monotonic within a process; the typeid library's own is not.
 func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
 
-// id writes a record's public id: prefix, underscore, base32 UUIDv7.
-func (n noun) id(id uuid.UUID) string {
-	text, err := typeid.FromUUIDBytesWithPrefix(n.prefix, id[:])
-	if err != nil { // the prefixes above are constants that the library accepts
-		panic(err)
-	}
-	return text.String()
-}
+// id writes a record's public id as TypeID 0.3 does: prefix, underscore, base32
+// UUIDv7. The library's own way there formats, parses and checks every id again,
+// which was a fifth of what a timeline allocated.
+func (n noun) id(id uuid.UUID) string { return n.prefix + "_" + base32.Encode(id) }
 
 // optional is id for a reference that may be absent.
 func (n noun) optional(id *uuid.UUID) *string {
@@ -64,12 +62,19 @@ func (n noun) optional(id *uuid.UUID) *string {
 // parse reads a public id. Any text that is not one, and any id of another
 // noun, is simply not found: the answer must not tell which.
 func (n noun) parse(text string) (uuid.UUID, error) {
-	parsed, err := typeid.FromString(text)
-	if err != nil || parsed.Prefix() != n.prefix {
+	prefix, suffix, _ := strings.Cut(text, "_")
+	if prefix != n.prefix || suffix > greatest {
 		return uuid.Nil, n.notFound()
 	}
-	return uuid.FromBytes(parsed.UUIDBytes())
+	bytes, err := base32.Decode(suffix)
+	if err != nil {
+		return uuid.Nil, n.notFound()
+	}
+	return uuid.FromBytes(bytes)
 }
+
+// greatest is what 128 bits of ones are: 26 digits could hold two bits more.
+const greatest = "7zzzzzzzzzzzzzzzzzzzzzzzzz"
 
 // notFound is the same answer for an unknown, a foreign and a malformed id.
 func (n noun) notFound() *Error {
