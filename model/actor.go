@@ -100,27 +100,28 @@ func (a Actor) either(scope, other Scope) Scope {
 // May refuses an actor without the scope. Operators read every partner's records
 // and write none of them: what they do has operations of its own.
 func (a Actor) May(scope Scope) error {
+	if a.may(scope) {
+		return nil
+	}
 	refusal := Fail(CodeInsufficientScope, "The token lacks the scope %s; ask the issuer for it.", scope)
+	if a.Kind == ActorOperator && scope != ScopeObservationsWrite {
+		refusal.Detail = fmt.Sprintf("This needs a partner's token with the scope %s; operators do not act for partners.", scope)
+	}
 	refusal.Extra = map[string]any{"scope": string(scope)}
+	return refusal
+}
+
+func (a Actor) may(scope Scope) bool {
 	switch a.Kind {
 	case ActorSystem:
-		return nil
+		return true
 	case ActorOperator:
-		if strings.HasSuffix(string(scope), ":read") || scope == ScopeOperator || scope == ScopeObservationsWrite && a.Has(scope) {
-			return nil
-		}
-		if scope != ScopeObservationsWrite {
-			refusal.Detail = fmt.Sprintf("This needs a partner's token with the scope %s; operators do not act for partners.", scope)
-		}
+		return strings.HasSuffix(string(scope), ":read") || scope == ScopeOperator || scope == ScopeObservationsWrite && a.Has(scope)
 	case ActorPartner:
-		if a.Has(scope) {
-			return nil
-		}
+		return a.Has(scope)
 	case ActorSource:
-		if scope == ScopeObservationsWrite && a.Has(scope) {
-			return nil
-		}
+		return scope == ScopeObservationsWrite && a.Has(scope)
 	case ActorRail:
 	}
-	return refusal
+	return false
 }
