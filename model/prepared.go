@@ -40,11 +40,11 @@ func (s *Service) preparedRow(ctx context.Context, on querier, into any, text st
 	if err != nil {
 		return err
 	}
-	return s.one(rows, into)
+	return s.one(rows, text, into)
 }
 
-// one reads the first row and closes rows.
-func (s *Service) one(rows pgx.Rows, into any) error {
+// one reads the first row of a statement and closes rows.
+func (s *Service) one(rows pgx.Rows, text string, into any) error {
 	defer rows.Close()
 	if !rows.Next() {
 		if err := rows.Err(); err != nil {
@@ -52,7 +52,12 @@ func (s *Service) one(rows pgx.Rows, into any) error {
 		}
 		return pgx.ErrNoRows
 	}
-	if err := s.scan(rows, reflect.ValueOf(into).Elem()); err != nil {
+	row := reflect.ValueOf(into).Elem()
+	reader, err := s.scanner(rows, text, row)
+	if err != nil {
+		return err
+	}
+	if err := reader.scan(rows, row); err != nil {
 		return err
 	}
 	rows.Close()
@@ -66,11 +71,24 @@ func (s *Service) preparedRows(ctx context.Context, on querier, into any, text s
 		return err
 	}
 	defer rows.Close()
+	return s.all(rows, text, into)
+}
+
+// all reads the rows of a statement into a slice.
+func (s *Service) all(rows pgx.Rows, text string, into any) (err error) {
 	all := reflect.ValueOf(into).Elem()
 	all.SetZero()
-	for rows.Next() {
-		all.Set(reflect.Append(all, reflect.Zero(all.Type().Elem())))
-		if err := s.scan(rows, all.Index(all.Len()-1)); err != nil {
+	var reader *scanner
+	for n := 0; rows.Next(); n++ {
+		all.Grow(1)
+		all.SetLen(n + 1)
+		row := all.Index(n)
+		if reader == nil {
+			if reader, err = s.scanner(rows, text, row); err != nil {
+				return err
+			}
+		}
+		if err := reader.scan(rows, row); err != nil {
 			return err
 		}
 	}
@@ -84,23 +102,6 @@ func (s *Service) preparedCount(ctx context.Context, text string, args ...any) (
 		return 0, err
 	}
 	return pgx.CollectExactlyOneRow(rows, pgx.RowTo[int])
-}
-
-// scan reads the current row into a struct, by the names of its columns.
-func (s *Service) scan(rows pgx.Rows, row reflect.Value) error {
-	table, columns := s.db.Table(row.Type()), rows.FieldDescriptions()
-	into := make([]any, len(columns))
-	for i, column := range columns {
-		field := table.LookupField(column.Name)
-		if field == nil {
-			return fmt.Errorf("%s has no column %s", table.TypeName, column.Name)
-		}
-		into[i] = field.Value(row).Addr().Interface()
-		if text, raw := into[i].(*jsontext.Value); raw {
-			into[i] = (*[]byte)(text) // as it is kept, unread
-		}
-	}
-	return rows.Scan(into...)
 }
 
 // argument is a column's value as the driver takes it.

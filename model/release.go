@@ -3,7 +3,6 @@ package model
 import (
 	"context"
 	"fmt"
-	"reflect"
 	"time"
 
 	"github.com/google/uuid"
@@ -250,14 +249,12 @@ func (u *unit) knownOf(ctx context.Context, slice []outgoing) (*known, error) {
 		return u.NewSelect().Model((*payoutMethodRow)(nil)).Where("pm.id = any($1)").String()
 	})
 	u.later.Queue(text, methods).Query(func(rows pgx.Rows) error {
-		for rows.Next() {
-			row := new(payoutMethodRow)
-			if err := u.svc.scan(rows, reflect.ValueOf(row).Elem()); err != nil {
-				return err
-			}
-			k.methods[row.ID] = row
+		var found []payoutMethodRow
+		err := u.svc.all(rows, text, &found)
+		for i := range found {
+			k.methods[found[i].ID] = &found[i]
 		}
-		return rows.Err()
+		return err
 	})
 	u.later.Queue("select key, min(started_at) from payout_attempts where payout_id = any($1) and key = any($2) group by key", payouts, keys).
 		Query(func(rows pgx.Rows) error {
