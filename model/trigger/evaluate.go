@@ -104,7 +104,7 @@ func (f finding) better(than finding) bool {
 	if f.timing != than.timing {
 		return f.timing == ThresholdMet || f.timing == WaitingPeriod && than.timing == OutsidePeriod
 	}
-	if c := f.share.Cmp(than.share); c != 0 {
+	if c := f.share.compare(than.share); c != 0 {
 		return c > 0
 	}
 	if c := f.index.Cmp(than.index); c != 0 {
@@ -136,7 +136,7 @@ func (e *evaluation) determination() Determination {
 	case !f.met():
 		d.Reason = ThresholdNotMet
 	default:
-		d.Met, d.Factor, d.Amount = true, f.factor(), f.amount(e.cover.Limit)
+		d.Met, d.Factor, d.Amount = true, f.share.factor(), f.share.of(e.cover.Limit)
 	}
 	return d
 }

@@ -1,35 +1,15 @@
 package trigger
 
-import (
-	"math/big"
-
-	"github.com/shopspring/decimal"
-
-	"parapet/model/money"
-)
+import "github.com/shopspring/decimal"
 
 // reading is what a payout says of one index.
 type reading struct {
-	share     *big.Rat        // exact share of the limit, 0 to 1
+	share     share
 	threshold decimal.Decimal // the boundary reached, or the nearest one that was missed
 	missed    decimal.Decimal // how far the index is from it; 0 when it is reached
 }
 
-// nothing is the share of an index that reached no boundary. Nobody changes it.
-var nothing = new(big.Rat)
-
-func (r reading) met() bool { return r.share.Sign() > 0 }
-
-// factor is the share for display: at most 18 decimals, no trailing zeros.
-func (r reading) factor() decimal.Decimal { return decimal.NewFromBigRat(r.share, 18).Normalize() }
-
-// amount is limit × share in minor units. The exact share is used and the only
-// rounding is here, so that a third of 100.00 pays 33.33 and three thirds 100.00.
-func (r reading) amount(limit money.Money) int64 {
-	exact := new(big.Rat).Mul(new(big.Rat).SetInt64(limit.Amount), r.share)
-	minor, _ := money.HalfUp(exact) // a share of at most 1 of what fits 64 bits fits
-	return minor
-}
+func (r reading) met() bool { return r.share.sign() > 0 }
 
 // side looks at indices from the trigger's direction: beyond is how far x is
 // past a boundary, negative when it falls short of it, whichever way is worse.
@@ -69,11 +49,11 @@ func (s side) further(boundary, distance decimal.Decimal) decimal.Decimal {
 	return boundary.Add(distance)
 }
 
-// at is the reading of share at a boundary.
-func (s side) at(x, boundary decimal.Decimal, share *big.Rat) reading {
-	r := reading{share: share, threshold: boundary}
+// at is the reading of a share at a boundary.
+func (s side) at(x, boundary decimal.Decimal, of share) reading {
+	r := reading{share: of, threshold: boundary}
 	if s.compare(x, boundary) < 0 {
-		r.missed = s.beyond(x, boundary).Neg()
+		r.missed = s.beyond(boundary, x)
 	}
 	return r
 }
@@ -90,46 +70,42 @@ func (p Payout) read(s side, x decimal.Decimal, steps []Rung) reading {
 		return s.tick(x, *p.Attach, *p.TickSize, *p.TickShare)
 	case Lump: // a table of one step
 	}
-	return s.step(x, []Rung{{Threshold: *p.Threshold, Factor: decimal.New(1, 0)}})
+	return s.step(x, []Rung{{Threshold: *p.Threshold, Factor: one}})
 }
 
 // step takes the last rung reached of a table from the mildest to the severest.
 func (s side) step(x decimal.Decimal, steps []Rung) reading {
 	for i := len(steps) - 1; i >= 0; i-- {
 		if s.reached(x, steps[i].Threshold) {
-			return s.at(x, steps[i].Threshold, steps[i].Factor.Rat())
+			return s.at(x, steps[i].Threshold, share{decimal: steps[i].Factor})
 		}
 	}
-	return s.at(x, steps[0].Threshold, nothing)
+	return s.at(x, steps[0].Threshold, share{})
 }
 
 // linear is clamp((x − attach) / (exhaust − attach), 0, 1); both differences
 // turn with the direction. An index exactly at attach pays nothing.
 func (s side) linear(x, attach, exhaust decimal.Decimal) reading {
-	share := s.beyond(x, attach).Rat()
-	return s.at(x, attach, clamp(share.Quo(share, s.beyond(exhaust, attach).Rat())))
+	part, whole := s.beyond(x, attach), s.beyond(exhaust, attach)
+	switch {
+	case !part.IsPositive():
+		return s.at(x, attach, share{})
+	case !part.LessThan(whole):
+		return s.at(x, attach, share{decimal: one})
+	}
+	fraction := part.Rat()
+	return s.at(x, attach, share{fraction: fraction.Quo(fraction, whole.Rat())})
 }
 
 // tick counts the whole ticks beyond attach. The first boundary that pays is
 // one tick away from it; a strict trigger must pass a tick to have it.
-func (s side) tick(x, attach, size, share decimal.Decimal) reading {
+func (s side) tick(x, attach, size, each decimal.Decimal) reading {
 	ticks, rest := s.beyond(x, attach).QuoRem(size, 0)
 	if s.strict && rest.IsZero() {
 		ticks = ticks.Sub(decimal.New(1, 0))
 	}
 	if !ticks.IsPositive() {
-		return s.at(x, s.further(attach, size), nothing)
+		return s.at(x, s.further(attach, size), share{})
 	}
-	return s.at(x, s.further(attach, size.Mul(ticks)), clamp(share.Mul(ticks).Rat()))
-}
-
-func clamp(share *big.Rat) *big.Rat {
-	switch one := big.NewRat(1, 1); {
-	case share.Sign() < 0:
-		return nothing
-	case share.Cmp(one) > 0:
-		return one
-	default:
-		return share
-	}
+	return s.at(x, s.further(attach, size.Mul(ticks)), share{decimal: decimal.Min(one, each.Mul(ticks))})
 }

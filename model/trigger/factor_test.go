@@ -80,7 +80,7 @@ func TestFactor(t *testing.T) {
 			t.Parallel()
 			require.NoError(t, test.payout.Validate(test.side.direction))
 			r := test.payout.read(test.side, dec(test.x), test.payout.Steps)
-			require.Equal(t, test.factor, r.factor().String())
+			require.Equal(t, test.factor, r.share.factor().String())
 			require.Equal(t, test.threshold, r.threshold.Normalize().String())
 			require.Equal(t, test.missed, r.missed.Normalize().String())
 			require.Equal(t, test.factor != "0", r.met())
@@ -97,7 +97,7 @@ func TestAmountRoundsOnceHalfUp(t *testing.T) {
 		amount int64
 	}{{100_00, "1", 33_33}, {100_00, "2", 66_67}, {100_00, "3", 100_00}, {1, "1.5", 1}, {1, "1.4999", 0}, {3, "0.5", 1}} {
 		r := thirds.read(side{direction: AtLeast}, dec(test.x), nil)
-		require.Equal(t, test.amount, r.amount(money.New(test.limit, "USD")), test.x)
+		require.Equal(t, test.amount, r.share.of(money.New(test.limit, "USD")), test.x)
 	}
 }
 
@@ -119,7 +119,7 @@ func TestAmountIsExactToTheCent(t *testing.T) {
 		}
 		exact.Mul(exact, new(big.Rat).SetInt64(limit))
 
-		amount := p.read(side{direction: AtLeast}, x, nil).amount(money.New(limit, "USD"))
+		amount := p.read(side{direction: AtLeast}, x, nil).share.of(money.New(limit, "USD"))
 		above := new(big.Rat).Sub(new(big.Rat).SetInt64(amount), exact)
 		require.LessOrEqual(t, above.Cmp(big.NewRat(1, 2)), 0)
 		require.Positive(t, above.Cmp(big.NewRat(-1, 2)))
