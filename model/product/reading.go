@@ -3,7 +3,6 @@ package product
 import (
 	"bytes"
 	"errors"
-	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -92,8 +91,14 @@ func (r *reading) fillObject(n *schemaNode, value jsontext.Value, path []string)
 			return nil, nil, err
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(n.Properties)) {
-		if child := n.Properties[name]; !given[name] && child.Default != nil {
+	for _, name := range n.names {
+		child := n.Properties[name]
+		switch {
+		case given[name] || child.Default == nil:
+		case child.full != nil:
+			kept.add(name, child.full)
+			judged.add(name, child.known)
+		default:
 			if err := r.fillMember(child, member{name, child.Default}, path, &kept, &judged); err != nil {
 				return nil, nil, err
 			}

@@ -36,6 +36,9 @@ type schemaNode struct {
 	XMaximum   *decimal.Decimal       `json:"x-maximum"`
 	XBecause   string                 `json:"x-because"`
 	keywords
+
+	names       []string       // of Properties, sorted
+	full, known jsontext.Value // the default as fill makes it; nil where there is none, or a faulty one
 }
 
 // keywords are read by the library alone.
@@ -64,7 +67,31 @@ func readSchema(source jsontext.Value) (*schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &schema{compiled: compiled, root: &root}, root.bounded(nil)
+	if err := root.bounded(nil); err != nil {
+		return nil, err
+	}
+	root.prepare()
+	return &schema{compiled: compiled, root: &root}, nil
+}
+
+// prepare works out what is the same in every context: most leave most members to
+// their defaults.
+func (n *schemaNode) prepare() {
+	if n == nil {
+		return
+	}
+	n.Items.prepare()
+	n.names = slices.Sorted(maps.Keys(n.Properties))
+	for _, name := range n.names {
+		n.Properties[name].prepare()
+	}
+	if n.Default == nil {
+		return
+	}
+	r := new(reading)
+	if full, known, err := r.fill(n, n.Default, nil); err == nil && len(r.fields) == 0 && len(r.ignored) == 0 {
+		n.full, n.known = full, known
+	}
 }
 
 // compile makes a validator of a schema written as JSON. Nothing outside of it

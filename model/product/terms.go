@@ -58,7 +58,10 @@ func (p *Product) ask(context []byte, asOf time.Time) *asked {
 	if a.known == nil {
 		return a
 	}
-	sound, err := a.sound(a.known, a.root)
+	sound, err := a.known, error(nil)
+	if len(a.fields) > 0 {
+		sound, err = a.sound(a.known, a.root)
+	}
 	if err == nil {
 		err = json.Unmarshal(sound, &a.terms)
 	}
