@@ -142,7 +142,11 @@ func (b *branch[Row, Record]) rows(ctx context.Context, s *Service, actor Actor,
 
 func (b *branch[Row, Record]) where(s *Service, actor Actor, parents []uuid.UUID) *where {
 	w := &where{alias: s.alias(new(Row))}
-	w.and("w.id = any(?)", parents)
+	if len(parents) == 1 { // planned for one row, where a list is planned for ten
+		w.and("w.id = ?", parents[0])
+	} else {
+		w.and("w.id = any(?)", parents)
+	}
 	if actor.Kind == ActorPartner {
 		w.and("w.partner = ?", actor.Partner)
 	}
