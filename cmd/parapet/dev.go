@@ -123,6 +123,9 @@ curl -s %[3]s/v1/sandbox/observations -H "Authorization: Bearer $TOKEN" -H 'Cont
   -d '{"source": "usgs", "source_event_id": "drill-1", "kind": "earthquake", "occurred_at": "'$(date -u +%%FT%%TZ)'", "stage": "final",
        "location": {"latitude": 23.98, "longitude": 121.61}, "measures": {"magnitude": {"value": "6.4", "unit": "mw"}}}'
 
+# have every event posted, signed, to a server of yours on this machine
+parapet listen --server %[3]s --token $TOKEN --forward http://localhost:3000/hooks
+
 Another token: curl -s %[4]s -u acme:%[5]s -d grant_type=client_credentials
 Ctrl-C stops everything.
 `, devTokenLifetime, r.Clients[0].Token, r.BaseURL, r.TokenURL, r.Clients[0].ClientSecret)

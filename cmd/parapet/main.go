@@ -28,6 +28,7 @@ func commands() []command {
 		{"demo", "play the whole story over HTTP, from quote to payout", demo},
 		{"observe", "record a hazard feed's file or address", observe},
 		{"verify-events", "prove that no event was changed, lost or cut off", verifyEvents},
+		{"listen", "forward a partner's events, signed, to an address on this machine", listenHere},
 		{"config", "print every setting, its value and its meaning", printConfig},
 	}
 }

@@ -1,0 +1,288 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"parapet/jobs/webhook"
+)
+
+// listener forwards a partner's events from the feed to an address that only this
+// machine can reach, signed as Parapet signs them.
+type listener struct {
+	server, forward string
+	types           string
+	state           string // file with the sequence of the last event forwarded; empty keeps none
+	token           tokens
+	secret          []byte
+	client          *http.Client // asks the feed
+	sender          *webhook.Sender
+	out             io.Writer
+	after           int64
+}
+
+// How often a feed that does not answer is asked again: ever less, up to listenLast.
+const (
+	listenFirst = 250 * time.Millisecond
+	listenLast  = 5 * time.Second
+	listenWait  = 30 // seconds; how long an answer may wait for an event
+)
+
+// listenHere runs until it is interrupted.
+func listenHere(ctx context.Context, args []string, out io.Writer) error {
+	l := &listener{client: &http.Client{Timeout: time.Minute}, out: out}
+	l.sender = &webhook.Sender{Now: time.Now, Client: &http.Client{
+		Timeout: webhook.Timeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+	set := flags("listen")
+	set.StringVar(&l.server, "server", "http://127.0.0.1:8080", "origin of the API")
+	set.StringVar(&l.forward, "forward", "", "where to post the events, such as http://localhost:3000/hooks")
+	set.StringVar(&l.types, "types", "", "event types with commas between; all without")
+	set.StringVar(&l.state, "state", "", "file that remembers how far it came, to go on there")
+	after := set.Int64("after", -1, "forward what came after this sequence; 0 for all, without only what is new")
+	set.StringVar(&l.token.fixed, "token", os.Getenv("PARAPET_TOKEN"), "access token with the scope events:read (default: PARAPET_TOKEN)")
+	set.StringVar(&l.token.clientID, "client-id", "", "OAuth client, which gets tokens by itself")
+	set.StringVar(&l.token.clientSecret, "client-secret", "", "its secret")
+	set.StringVar(&l.token.issuer, "issuer", "", "where tokens come from (default: as the server says)")
+	secret := set.String("secret", "", "whsec_… to sign with (default: the same for the same address)")
+	if err := parseOnly(set, args); err != nil {
+		return err
+	}
+	if err := l.prepare(ctx, *secret, *after); err != nil {
+		return err
+	}
+	return l.run(ctx)
+}
+
+// prepare checks what was asked for and finds out where to begin.
+func (l *listener) prepare(ctx context.Context, secret string, after int64) (err error) {
+	l.server = strings.TrimSuffix(l.server, "/")
+	target, err := url.Parse(l.forward)
+	if err != nil || target.Host == "" || target.Scheme != "http" && target.Scheme != "https" {
+		return errors.New("--forward: name an address such as http://localhost:3000/hooks")
+	}
+	l.token.client, l.token.server = l.client, l.server
+	if l.token.fixed == "" && l.token.clientID == "" {
+		return errors.New("name --token, or --client-id and --client-secret")
+	}
+	if secret == "" { // stays the same over restarts, so it can stay in the receiver's settings
+		sum := sha256.Sum256([]byte("parapet listen\n" + l.server + "\n" + l.forward))
+		secret = "whsec_" + base64.StdEncoding.EncodeToString(sum[:])
+	}
+	if l.secret, err = base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_")); err != nil || len(l.secret) < 24 {
+		return errors.New("--secret: use whsec_ and the base64 of 24 to 64 bytes")
+	}
+	if err := l.begin(ctx, after); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(l.out, "Forwarding %s/v1/events after %d to %s\nSigned with %s\nCtrl-C ends it.\n\n", l.server, l.after, l.forward, secret)
+	return err
+}
+
+// begin is behind --after, or what the state file says, or the newest event.
+func (l *listener) begin(ctx context.Context, after int64) error {
+	l.after = after
+	if text, err := os.ReadFile(l.state); after < 0 && l.state != "" && err == nil {
+		if l.after, err = strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err != nil || l.after < 0 {
+			return fmt.Errorf("%s holds no sequence; remove it, or name --after", l.state)
+		}
+	}
+	if l.after >= 0 {
+		return nil
+	}
+	newest, err := l.newest(ctx)
+	l.after = newest
+	return err
+}
+
+// newest is the sequence of the newest event, found by halving: the feed is dense
+// and runs upward only.
+func (l *listener) newest(ctx context.Context) (int64, error) {
+	there := func(sequence int64) (bool, error) {
+		page, err := l.page(ctx, url.Values{"after_sequence": {strconv.FormatInt(sequence-1, 10)}, "limit": {"1"}})
+		return err == nil && len(page.Data) > 0, err
+	}
+	low, high := int64(0), int64(1) // low is there, high is not
+	for {
+		if found, err := there(high); err != nil {
+			return 0, err
+		} else if !found {
+			break
+		}
+		low, high = high, 2*high
+	}
+	for high-low > 1 {
+		middle := low + (high-low)/2
+		found, err := there(middle)
+		if err != nil {
+			return 0, err
+		}
+		if found {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return low, nil
+}
+
+// run forwards until ctx ends. A feed that does not answer is asked again for ever:
+// servers restart.
+func (l *listener) run(ctx context.Context) error {
+	wait := listenFirst
+	for ctx.Err() == nil {
+		query := url.Values{"after_sequence": {strconv.FormatInt(l.after, 10)}, "limit": {"100"}, "wait": {strconv.Itoa(listenWait)}}
+		if l.types != "" {
+			query.Set("types", l.types)
+		}
+		page, err := l.page(ctx, query)
+		var refused *refusedError
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case errors.As(err, &refused) && refused.final():
+			return err
+		case err != nil:
+			l.say("the feed does not answer, asking again in %v: %v", wait, err)
+			pause(ctx, wait)
+			wait = min(2*wait, listenLast)
+			continue
+		}
+		wait = listenFirst
+		for _, body := range page.Data {
+			if err := l.pass(ctx, body); err != nil || ctx.Err() != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// pass forwards one event, and tells.
+func (l *listener) pass(ctx context.Context, body []byte) error {
+	var event struct {
+		ID       string              `json:"id"`
+		Type     string              `json:"type"`
+		Sequence int64               `json:"sequence"`
+		Subject  struct{ ID string } `json:"subject"`
+	}
+	if err := json.Unmarshal(body, &event, json.MatchCaseInsensitiveNames(true)); err != nil {
+		return fmt.Errorf("read event: %w", err)
+	}
+	result := l.sender.Send(ctx, webhook.Message{URL: l.forward, Secrets: [][]byte{l.secret}, ID: event.ID, Body: body})
+	if ctx.Err() != nil && !result.Delivered {
+		return nil // it is sent again by the next run
+	}
+	answer := "no answer"
+	if result.Attempt.StatusCode != nil {
+		answer = strconv.Itoa(*result.Attempt.StatusCode)
+	}
+	if result.Attempt.Error != nil {
+		answer += " (" + *result.Attempt.Error + ")"
+	}
+	l.say("%6d  %-28s %s  %s  → %s in %d ms", event.Sequence, event.Type, event.ID, event.Subject.ID, answer, result.Attempt.DurationMS)
+	l.after = event.Sequence
+	return l.remember()
+}
+
+// remember writes how far it came, whole or not at all.
+func (l *listener) remember() error {
+	if l.state == "" {
+		return nil
+	}
+	fresh := l.state + ".new"
+	if err := os.WriteFile(fresh, []byte(strconv.FormatInt(l.after, 10)+"\n"), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(fresh, l.state)
+}
+
+func (l *listener) say(format string, args ...any) {
+	_, _ = fmt.Fprintf(l.out, time.Now().Format(time.TimeOnly)+"  "+format+"\n", args...)
+}
+
+// feedPage is a page of the feed, each event as it came.
+type feedPage struct {
+	Data []jsontext.Value `json:"data"`
+}
+
+// page asks the feed once, and once more with a new token where the old one is over.
+func (l *listener) page(ctx context.Context, query url.Values) (page feedPage, err error) {
+	for range 2 {
+		var token string
+		if token, err = l.token.get(ctx); err != nil {
+			return page, err
+		}
+		var body []byte
+		body, err = fetchWith(ctx, l.client, l.server+"/v1/events?"+query.Encode(), token)
+		var refused *refusedError
+		if errors.As(err, &refused) && refused.status == http.StatusUnauthorized && l.token.forget() {
+			continue
+		}
+		if err != nil {
+			return page, err
+		}
+		return page, json.Unmarshal(body, &page)
+	}
+	return page, err
+}
+
+func fetchWith(ctx context.Context, client *http.Client, address, token string) ([]byte, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return nil, err
+	}
+	if token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
+	}
+	return answerOf(client, request)
+}
+
+func answerOf(client *http.Client, request *http.Request) ([]byte, error) {
+	answer, err := client.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = answer.Body.Close() }()
+	body, err := io.ReadAll(answer.Body)
+	if err == nil && answer.StatusCode != http.StatusOK {
+		err = &refusedError{answer.StatusCode, string(bytes.TrimSpace(body))}
+	}
+	return body, err
+}
+
+// refusedError is an answer that is no success.
+type refusedError struct {
+	status int
+	body   string
+}
+
+func (e *refusedError) Error() string { return fmt.Sprintf("%d %s", e.status, e.body) }
+
+// final tells whether asking again would not help.
+func (e *refusedError) final() bool {
+	return e.status/100 == 4 && e.status != http.StatusTooManyRequests && e.status != http.StatusRequestTimeout
+}
+
+func pause(ctx context.Context, wait time.Duration) {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}

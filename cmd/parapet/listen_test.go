@@ -1,0 +1,132 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+	"github.com/stretchr/testify/require"
+)
+
+// laptop is a developer's own server.
+type laptop struct {
+	mu  sync.Mutex
+	got []forwarded
+	out bytes.Buffer
+}
+
+type forwarded struct {
+	header http.Header
+	body   []byte
+}
+
+func (l *laptop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.got = append(l.got, forwarded{r.Header, body})
+	w.WriteHeader(http.StatusTeapot) // whatever it says, the next event comes
+}
+
+func (l *laptop) Write(text []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.out.Write(text)
+}
+
+func (l *laptop) all() (got []forwarded, told string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return append(got, l.got...), l.out.String()
+}
+
+// unsteady is a way to the server on which connections break and tokens end.
+func unsteady(t *testing.T, to string) string {
+	t.Helper()
+	target, err := url.Parse(to)
+	require.NoError(t, err)
+	proxy := httputil.NewSingleHostReverseProxy(target)
+	var asked atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/v1/events" {
+			switch asked.Add(1) {
+			case 1:
+				panic(http.ErrAbortHandler) // the server restarts
+			case 2:
+				w.WriteHeader(http.StatusUnauthorized) // the token is over
+				return
+			}
+		}
+		proxy.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// A developer's machine gets the feed as webhooks: signed, whole, in order, through
+// restarts of the server and the end of a token, and from where it stopped.
+func TestListen(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	mine := &laptop{}
+	server := httptest.NewServer(mine)
+	t.Cleanup(server.Close)
+	acme := w.ready.Clients[0]
+	state := filepath.Join(t.TempDir(), "state")
+	args := []string{"--server", unsteady(t, w.ready.BaseURL), "--client-id", acme.ClientID, "--client-secret", acme.ClientSecret, "--issuer", w.ready.Issuer, "--forward", server.URL, "--state", state}
+	listening := func(more ...string) (end func()) {
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- listenHere(ctx, append(args, more...), mine) }()
+		return func() { cancel(); require.NoError(t, <-ended, "Ctrl-C is no failure") }
+	}
+	arrived := func(kind string) func() bool {
+		return func() bool { _, told := mine.all(); return regexp.MustCompile(kind).MatchString(told) }
+	}
+	end := listening("--after", "0")
+	require.Eventually(t, arrived(`claim\.approved .*→ 418 in \d+ ms`), 30*time.Second, 20*time.Millisecond)
+	end()
+	w.call(t, "acme", "POST", "/v1/quotes", `{"product": "quake-circle", "context": {"partner": "acme"}, "partner_reference": "while it was off"}`, 201)
+	end = listening()
+	require.Eventually(t, func() bool {
+		got, _ := mine.all()
+		return bytes.Contains(got[len(got)-1].body, []byte("while it was off"))
+	}, 30*time.Second, 20*time.Millisecond)
+	end()
+
+	got, told := mine.all()
+	judge, err := standardwebhooks.NewWebhook(regexp.MustCompile(`whsec_\S+`).FindString(told))
+	require.NoError(t, err)
+	for i, event := range got {
+		require.NoError(t, judge.Verify(event.body, event.header))
+		require.Contains(t, string(event.body), `"sequence":`+strconv.Itoa(i+1)+`,`, "every event, once, in order")
+		id := event.header.Get("Webhook-Id")
+		same, err := fetchWith(t.Context(), http.DefaultClient, w.ready.BaseURL+"/v1/events/"+id, acme.Token)
+		require.NoError(t, err)
+		require.Equal(t, string(same), string(event.body))
+	}
+}
+
+func TestListenSaysWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	for says, args := range map[string][]string{
+		"--forward":   {},
+		"--token":     {"--forward", "http://localhost:1"},
+		"--secret":    {"--forward", "http://localhost:1", "--token", "x", "--secret", "whsec_short"},
+		"no argument": {"http://localhost:1"},
+	} {
+		require.ErrorContains(t, listenHere(t.Context(), args, io.Discard), says)
+	}
+}

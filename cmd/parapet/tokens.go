@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+
+	"parapet/model"
+)
+
+// tokens are one access token after the other: a fixed one, or those that a client
+// gets by its credentials.
+type tokens struct {
+	fixed                  string
+	clientID, clientSecret string
+	issuer                 string // empty: as the server's metadata says (RFC 9728)
+	server                 string
+	client                 *http.Client
+
+	now string
+}
+
+// get is a token that was good when it came.
+func (t *tokens) get(ctx context.Context) (string, error) {
+	if t.fixed != "" {
+		return t.fixed, nil
+	}
+	if t.now == "" {
+		var err error
+		if t.now, err = t.grant(ctx); err != nil {
+			return "", fmt.Errorf("get a token: %w", err)
+		}
+	}
+	return t.now, nil
+}
+
+// forget drops a token that is over, and tells whether another can be had.
+func (t *tokens) forget() bool {
+	t.now = ""
+	return t.fixed == ""
+}
+
+// grant asks the issuer (RFC 6749 section 4.4).
+func (t *tokens) grant(ctx context.Context) (string, error) {
+	endpoint, err := t.endpoint(ctx)
+	if err != nil {
+		return "", err
+	}
+	form := url.Values{"grant_type": {"client_credentials"}, "scope": {string(model.ScopeEventsRead)}}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, endpoint, strings.NewReader(form.Encode()))
+	if err != nil {
+		return "", err
+	}
+	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	request.SetBasicAuth(url.QueryEscape(t.clientID), url.QueryEscape(t.clientSecret))
+	var granted struct {
+		Token string `json:"access_token"`
+	}
+	body, err := answerOf(t.client, request)
+	if err != nil {
+		return "", err
+	}
+	return granted.Token, errors.Join(json.Unmarshal(body, &granted))
+}
+
+// endpoint finds the issuer's token endpoint.
+func (t *tokens) endpoint(ctx context.Context) (string, error) {
+	var about struct {
+		Servers []string `json:"authorization_servers"`
+		Token   string   `json:"token_endpoint"`
+	}
+	issuer := t.issuer
+	if issuer == "" {
+		body, err := fetchWith(ctx, t.client, t.server+"/.well-known/oauth-protected-resource", "")
+		if err == nil {
+			err = json.Unmarshal(body, &about)
+		}
+		if err != nil {
+			return "", err
+		}
+		if len(about.Servers) == 0 {
+			return "", errors.New("the server names no issuer; use --issuer")
+		}
+		issuer = about.Servers[0]
+	}
+	body, err := fetchWith(ctx, t.client, strings.TrimSuffix(issuer, "/")+"/.well-known/openid-configuration", "")
+	if err != nil {
+		return "", err
+	}
+	return about.Token, errors.Join(json.Unmarshal(body, &about))
+}

@@ -1,0 +1,129 @@
+package egress
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// inside are addresses that are not on the public internet, however they are spelt.
+var inside = []string{
+	"0.0.0.0", "0.1.2.3", "10.0.0.1", "10.255.255.255", "100.64.0.1", "100.127.255.254", "127.0.0.1", "127.255.255.254",
+	"169.254.0.1", "169.254.169.254", "172.16.0.1", "172.31.255.255", "192.0.0.1", "192.0.2.1", "192.88.99.1", "192.168.0.1",
+	"198.18.0.1", "198.19.255.255", "198.51.100.1", "203.0.113.1", "224.0.0.1", "239.255.255.255", "240.0.0.1", "255.255.255.255",
+	"[::]", "[::1]", "[::ffff:127.0.0.1]", "[::ffff:10.0.0.1]", "[::ffff:a9fe:a9fe]", "[64:ff9b::7f00:1]", "[64:ff9b::a9fe:a9fe]", "[64:ff9b:1::1]",
+	"[100::1]", "[2001::1]", "[2001:db8::1]", "[2002:7f00:1::]", "[2002:a9fe:a9fe::1]", "[fc00::1]", "[fd00:ec2::254]", "[fe80::1]", "[fec0::1]", "[ff02::1]",
+	"[::127.0.0.1]", "localhost", "localhost.", "a.localhost", "127.0.0.1.",
+}
+
+// odd are spellings that only some resolvers understand; they pass reading at most,
+// never connecting.
+var odd = []string{"0x7f.1", "2130706433", "127.1", "0177.0.0.1", "0x7f000001", "017700000001", "127.0.1", "①②⑦.⓪.⓪.①"}
+
+func TestTheInsideIsNeverConnectedTo(t *testing.T) {
+	t.Parallel()
+	client := New(Config{}).Client(3 * time.Second)
+	for _, host := range append(inside, odd...) {
+		t.Run(host, func(t *testing.T) {
+			t.Parallel()
+			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+host+"/", nil)
+			if err != nil {
+				return // not even an address
+			}
+			answer, err := client.Do(request)
+			if err == nil {
+				require.NoError(t, answer.Body.Close())
+			}
+			require.Error(t, err)
+			require.Contains(t, []string{"address", "dns"}, Failure(err), "%v", err)
+		})
+	}
+}
+
+func TestWhatCanBeReadOffAnAddress(t *testing.T) {
+	t.Parallel()
+	guard := New(Config{})
+	for _, host := range inside {
+		u, err := url.Parse("https://" + host + "/hooks")
+		require.NoError(t, err)
+		require.NotEmpty(t, guard.Refuse(u), host)
+	}
+	for address, fine := range map[string]bool{
+		"https://hooks.example.com/a": true, "https://hooks.example.com:8443": true, "https://93.184.215.14/": true, "https://[2606:4700::1111]/": true,
+		"http://hooks.example.com": false, "ftp://hooks.example.com": false, "https://intranet": false, "https://2130706433": false,
+	} {
+		u, err := url.Parse(address)
+		require.NoError(t, err)
+		require.Equal(t, fine, guard.Refuse(u) == "", address)
+	}
+	here, err := url.Parse("http://localhost:3000/hooks")
+	require.NoError(t, err)
+	require.Empty(t, New(Config{Loopback: true}).Refuse(here))
+	private, err := url.Parse("https://10.0.0.1")
+	require.NoError(t, err)
+	require.NotEmpty(t, New(Config{Loopback: true}).Refuse(private), "loopback only")
+}
+
+// A redirect is not followed, and where it is, the guard judges it too.
+func TestRedirectsInside(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.RedirectHandler("http://169.254.169.254/latest/meta-data", http.StatusFound))
+	t.Cleanup(server.Close)
+	guard := New(Config{Loopback: true})
+	get := func(client *http.Client) (*http.Response, error) {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL, nil)
+		require.NoError(t, err)
+		return client.Do(request)
+	}
+	answer, err := get(guard.Client(3 * time.Second))
+	require.NoError(t, err)
+	require.NoError(t, answer.Body.Close())
+	require.Equal(t, http.StatusFound, answer.StatusCode)
+	answer, err = get(guard.Client(3*time.Second, FollowRedirects))
+	if err == nil {
+		require.NoError(t, answer.Body.Close())
+	}
+	require.Equal(t, "address", Failure(err))
+}
+
+// A name is judged by the address that is connected to: whatever it led to when it
+// was looked at before, the connection itself is refused.
+func TestANameThatChangesItsAddress(t *testing.T) {
+	t.Parallel()
+	guard := New(Config{})
+	u, err := url.Parse("https://rebinding.example.com/")
+	require.NoError(t, err)
+	require.Empty(t, guard.Refuse(u), "by its name it is fine")
+	dialer := &net.Dialer{Control: guard.judge.Safe, Timeout: time.Second}
+	for _, second := range []string{"127.0.0.1:443", "169.254.169.254:443", "[::1]:443", "10.0.0.1:443"} {
+		// What a resolver answers the second time is what the dialer is given.
+		_, err = dialer.DialContext(t.Context(), "tcp", second)
+		require.Equal(t, "address", Failure(err), second)
+	}
+}
+
+// The environment's proxies would connect where the guard refuses to.
+func TestProxiesOfTheEnvironmentAreIgnored(t *testing.T) {
+	asked := false
+	proxy := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked = true }))
+	t.Cleanup(proxy.Close)
+	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy"} {
+		t.Setenv(name, proxy.URL)
+	}
+	client := New(Config{}).Client(time.Second)
+	require.Nil(t, client.Transport.(*http.Transport).Proxy) //nolint:forcetypeassert // ours
+	request, err := http.NewRequestWithContext(context.WithoutCancel(t.Context()), http.MethodGet, "http://10.0.0.1/", nil)
+	require.NoError(t, err)
+	answer, err := client.Do(request)
+	if err == nil {
+		require.NoError(t, answer.Body.Close())
+	}
+	require.Equal(t, "address", Failure(err))
+	require.False(t, asked)
+}
