@@ -1,0 +1,146 @@
+package jobs
+
+import (
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+	"github.com/stretchr/testify/require"
+
+	"parapet/jobs/rail"
+	"parapet/model"
+	"parapet/model/wire"
+)
+
+// mirror is a client that keeps the newest version of every record it is told of.
+type mirror struct {
+	seen    map[int64]bool // sequences
+	records map[string]mirrored
+}
+
+type mirrored struct {
+	version int64
+	object  map[string]any
+}
+
+func (m *mirror) take(t testing.TB, event wire.Event) {
+	t.Helper()
+	var data struct {
+		Object map[string]any `json:"object"`
+	}
+	require.NoError(t, json.Unmarshal(event.Data, &data))
+	m.seen[event.Sequence] = true
+	if event.Subject.Version >= m.records[event.Subject.ID].version {
+		m.records[event.Subject.ID] = mirrored{event.Subject.Version, data.Object}
+	}
+}
+
+// embed puts the newest of the records inside a record there: they have events of
+// their own.
+func (m *mirror) embed(id string, object map[string]any) {
+	for _, inner := range m.records {
+		switch {
+		case inner.object["object"] == "payout" && inner.object["claim_id"] == id:
+			object["payouts"] = []any{inner.object}
+		case inner.object["object"] == "claim" && inner.object["policy_id"] == id:
+			object["claims"] = []any{map[string]any{"id": inner.object["id"], "status": inner.object["status"]}}
+		}
+	}
+}
+
+// state is a record as the API answers it, without what follows from the clock.
+func state[T any](t testing.TB, record *T, err error) map[string]any {
+	t.Helper()
+	require.NoError(t, err)
+	text, err := wire.Encode(record)
+	require.NoError(t, err)
+	var object map[string]any
+	require.NoError(t, json.Unmarshal(text, &object))
+	delete(object, "cover_phase")
+	return object
+}
+
+// A client that loses one delivery in twenty and gets the others in any order has,
+// with what the feed adds for the sequences it lacks, exactly the API's state.
+func TestTheFeedRebuildsWhatDeliveriesLost(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	r := receive(t, status(200))
+	s.endpoint(r)
+	for range 8 {
+		s.Cover("rain-excess", nil)
+	}
+	claim, _ := s.owed(numberFor(rail.Accept))
+	s.start()
+	s.becomes(claim, "released")
+	s.rest()
+	s.eventually(func() bool { return s.count("event_outbox") == 0 && len(r.all()) >= s.count("event_numbers") }, "everything is sent")
+
+	m, delivered := &mirror{map[int64]bool{}, map[string]mirrored{}}, r.all()
+	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same every time
+	random.Shuffle(len(delivered), func(i, j int) { delivered[i], delivered[j] = delivered[j], delivered[i] })
+	for i, one := range delivered {
+		if i%20 == 0 {
+			continue // lost
+		}
+		var event wire.Event
+		require.NoError(t, wire.Decode([]byte(one.body), &event))
+		m.take(t, event)
+	}
+	missing := 0
+	for page := (model.PageRequest{Limit: 100}); ; {
+		feed, err := s.Service.ListEvents(t.Context(), s.Acme, model.EventFilter{}, page)
+		require.NoError(t, err)
+		for _, event := range feed.Data {
+			if !m.seen[event.Sequence] {
+				missing++
+				m.take(t, event)
+			}
+		}
+		if !feed.HasMore {
+			break
+		}
+		page.Cursor = *feed.NextCursor
+	}
+	require.Positive(t, missing)
+	require.Equal(t, len(m.seen), int(slices.Max(slices.Collect(maps.Keys(m.seen)))), "without gaps")
+	s.compare(m)
+}
+
+// compare holds every record that the feed told of against the API's answer.
+func (s *shop) compare(m *mirror) {
+	s.t.Helper()
+	compared := map[string]int{}
+	for id, kept := range m.records {
+		var now map[string]any
+		switch kind := kept.object["object"].(string); kind {
+		case "quote":
+			quote, err := s.Service.GetQuote(s.t.Context(), s.Acme, id)
+			now = state(s.t, quote, err)
+		case "policy":
+			policy, err := s.Service.GetPolicy(s.t.Context(), s.Acme, id)
+			now = state(s.t, policy, err)
+		case "claim":
+			claim, err := s.Service.GetClaim(s.t.Context(), s.Acme, id)
+			now = state(s.t, claim, err)
+		case "payout":
+			payout, err := s.Service.GetPayout(s.t.Context(), s.Acme, id)
+			now = state(s.t, payout, err)
+		case "payout_method":
+			method, err := s.Service.GetPayoutMethod(s.t.Context(), s.Acme, id)
+			now = state(s.t, method, err)
+		case "webhook_endpoint":
+			endpoint, err := s.Service.GetWebhookEndpoint(s.t.Context(), s.Acme, id)
+			now = state(s.t, endpoint, err)
+		default:
+			s.t.Fatalf("nobody compares a %s", kind)
+		}
+		delete(kept.object, "cover_phase")
+		m.embed(id, kept.object)
+		require.Equal(s.t, now, kept.object, id)
+		compared[kept.object["object"].(string)]++
+	}
+	require.Equal(s.t, map[string]int{"quote": 9, "policy": 9, "claim": 1, "payout": 1, "payout_method": 1, "webhook_endpoint": 1}, compared)
+}
