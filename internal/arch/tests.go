@@ -78,7 +78,9 @@ func requireOnly(tree *Tree) (broken []string) {
 }
 
 // serial are the tests that cannot run beside others, each with its reason.
-var serial = map[string]string{}
+var serial = map[string]string{
+	"internal/egress.TestProxiesOfTheEnvironmentAreIgnored": "it sets the process's environment",
+}
 
 func parallel(tree *Tree) (broken []string) {
 	for _, file := range tree.Files {
