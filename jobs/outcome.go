@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"parapet/jobs/rail"
+	"parapet/jobs/rail/httprail"
 	"parapet/model"
 )
 
@@ -69,4 +70,20 @@ func (n *Notices) Take(ctx context.Context, key string, said rail.Result) error 
 	}
 	_, err = record(ctx, n.Service, n.Log, n.Rail, []*model.Release{order}, []model.RailAnswer{answer(said, instruction(order))})
 	return err
+}
+
+// Taker is Take for the rail's HTTP door, in its words.
+func (n *Notices) Taker() httprail.Taker {
+	return func(ctx context.Context, key string, said rail.Result) error {
+		err := n.Take(ctx, key, said)
+		switch {
+		case errors.Is(err, ErrUnderway):
+			return httprail.ErrLater
+		case err != nil && model.CodeOf(err) == model.CodeNotFound:
+			return httprail.ErrUnknown
+		case err != nil:
+			n.Log.ErrorContext(ctx, "a rail's notice was not taken", "rail", n.Rail.Name(), "key", key, "error", err)
+		}
+		return err
+	}
 }

@@ -122,6 +122,7 @@ type Result struct {
 	Code      string      // why, when Refused or Unknown
 	Paid      money.Money // what the rail says it pays, when Accepted
 	Payee     string      // whom the rail says it pays, masked, when Accepted
+	Digest    string      // the AccountDigest of whom the rail says it pays, where it tells
 	Err       error       // the cause of doubt, for the log
 }
 
@@ -129,8 +130,9 @@ type Result struct {
 // Where it is not, the rail paid something else: that is a mismatch for an
 // operator, never a reason to pay again.
 func (r Result) Confirms(i Instruction) bool {
-	return r.Outcome == Accepted && r.Paid == i.Amount && r.Payee == i.Payee.Number.Normalize().String()
+	return r.Outcome == Accepted && r.Paid == i.Amount && r.Payee == i.Payee.Number.Normalize().String() &&
+		(r.Digest == "" || r.Digest == AccountDigest(i.Key, i.Payee.Number))
 }
 
-// doubt is the result of a call whose answer did not arrive.
-func doubt(code string, err error) Result { return Result{Outcome: Unknown, Code: code, Err: err} }
+// Doubt is the result of a call whose answer did not arrive or cannot be believed.
+func Doubt(code string, err error) Result { return Result{Outcome: Unknown, Code: code, Err: err} }

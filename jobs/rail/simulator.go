@@ -90,14 +90,14 @@ func (s *Simulator) Verify(ctx context.Context, payee Payee) (Verification, erro
 func (s *Simulator) Send(ctx context.Context, instruction Instruction) Result {
 	_, known, err := s.ledger.Find(ctx, instruction.Key)
 	if err != nil {
-		return doubt(CodeLedgerUnavailable, err)
+		return Doubt(CodeLedgerUnavailable, err)
 	}
 	entry, err := s.ledger.Record(ctx, s.judge(instruction))
 	if err != nil {
-		return doubt(CodeLedgerUnavailable, err)
+		return Doubt(CodeLedgerUnavailable, err)
 	}
 	if err := s.misbehave(ctx, instruction, known); err != nil {
-		return doubt(CodeAnswerLost, err)
+		return Doubt(CodeAnswerLost, err)
 	}
 	return entry.result()
 }
@@ -107,7 +107,7 @@ func (s *Simulator) Inquire(ctx context.Context, key string) Result {
 	entry, found, err := s.ledger.Find(ctx, key)
 	switch {
 	case err != nil:
-		return doubt(CodeLedgerUnavailable, err)
+		return Doubt(CodeLedgerUnavailable, err)
 	case !found:
 		return Result{Outcome: NotFound}
 	default:

@@ -1,0 +1,241 @@
+// Package httprail pays through a rail behind HTTP that speaks the protocol of
+// PROTOCOL.md: signed both ways, one transfer per idempotency key, inquiry, daily
+// report, notices.
+//
+// It believes nothing that is not signed for the very request, complete and about
+// the very key. Whatever else arrives, or does not, is doubt.
+package httprail
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"parapet/internal/egress"
+	"parapet/jobs/rail"
+)
+
+// Name is the rail's name as payouts show it.
+const Name = "http"
+
+// Timeout bounds one call; it is below what a payout's job gives a call, so that
+// its doubt is recorded.
+const Timeout = 15 * time.Second
+
+// Sizes of answers that are read; longer ones are doubt.
+const (
+	answerLimit = 64 << 10
+	pageLimit   = 4 << 20
+)
+
+// Codes of doubt.
+const (
+	codeUnsigned   = "answer_unsigned"
+	codeUnreadable = "answer_unreadable"
+)
+
+// Config is where the rail is and what it promises.
+type Config struct {
+	URL          *url.URL // the base of the protocol's paths
+	Secrets      Secrets
+	Client       *http.Client // follows no redirects; see egress
+	Now          func() time.Time
+	Capabilities rail.Capabilities
+}
+
+// Rail implements rail.Rail.
+type Rail struct{ config Config }
+
+// New makes a rail; it does not connect.
+func New(c Config) *Rail {
+	c.Capabilities.Inquirable = true
+	return &Rail{c}
+}
+
+// Name implements rail.Rail.
+func (*Rail) Name() string { return Name }
+
+// Capabilities implements rail.Rail.
+func (r *Rail) Capabilities() rail.Capabilities { return r.config.Capabilities }
+
+var errStatus = errors.New("the rail answered with another status than the protocol's")
+
+// Verify implements rail.Rail.
+func (r *Rail) Verify(ctx context.Context, payee rail.Payee) (rail.Verification, error) {
+	var said Checked
+	status, _, err := r.call(ctx, http.MethodPost, "accounts/check", "", Check{payee.Beneficiary, payee.Number.Normalize()}, &said, answerLimit)
+	switch {
+	case err != nil:
+		return rail.Verification{}, err
+	case status != http.StatusOK:
+		return rail.Verification{}, fmt.Errorf("%w: %d", errStatus, status)
+	case said.Verified == nil || said.Code == "":
+		return rail.Verification{}, errIncomplete
+	}
+	return rail.Verification{Verified: *said.Verified, Method: Name, Code: said.Code}, nil
+}
+
+// Send implements rail.Rail.
+func (r *Rail) Send(ctx context.Context, i rail.Instruction) rail.Result {
+	if !r.config.Capabilities.Takes(i.Amount.Currency) {
+		return rail.Result{Outcome: rail.Refused, Code: rail.CodeCurrencyUnsupported}
+	}
+	result := r.transfer(ctx, http.MethodPost, "transfers", i.Key, Order{i.Key, i.PayoutID, i.Amount, i.Payee.Beneficiary, i.Payee.Number.Normalize()})
+	if result.Outcome == rail.NotFound {
+		return rail.Doubt(codeUnreadable, errWord) // an answer to an inquiry only
+	}
+	return result
+}
+
+// Inquire implements rail.Rail.
+func (r *Rail) Inquire(ctx context.Context, key string) rail.Result {
+	return r.transfer(ctx, http.MethodGet, "transfers/"+url.PathEscape(key), key, nil)
+}
+
+// words are the statuses that each HTTP status may carry. A refusal and an unknown
+// key have their own, so that a proxy's page is neither.
+var words = map[int][]string{
+	http.StatusOK:                  {statusAccepted, statusRefused, statusPending},
+	http.StatusCreated:             {statusAccepted},
+	http.StatusAccepted:            {statusPending},
+	http.StatusUnprocessableEntity: {statusRefused},
+	http.StatusNotFound:            {statusNotFound},
+}
+
+func (r *Rail) transfer(ctx context.Context, method, path, key string, body any) rail.Result {
+	var said Transfer
+	status, code, err := r.call(ctx, method, path, key, body, &said, answerLimit)
+	if err != nil {
+		return rail.Doubt(code, err)
+	}
+	for _, word := range words[status] {
+		if said.Status == word {
+			return said.result(key)
+		}
+	}
+	return rail.Doubt(codeUnreadable, fmt.Errorf("%w: %d", errStatus, status))
+}
+
+// Report implements rail.Rail. It reads page after page; a report whose last page
+// does not count its lines rightly is broken.
+func (r *Rail) Report(ctx context.Context, day time.Time, each func(rail.Line) error) error {
+	date, cursor, lines := day.Format(time.DateOnly), "", 0
+	for {
+		page, err := r.page(ctx, date, cursor)
+		if err != nil {
+			return err
+		}
+		for _, reported := range page.Lines {
+			line, err := reported.line(day)
+			if err == nil {
+				err = each(line)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		lines += len(page.Lines)
+		switch {
+		case page.NextCursor == "" && (page.TotalLines == nil || *page.TotalLines != lines):
+			return fmt.Errorf("%w: it has %d lines and counts others", rail.ErrBroken, lines)
+		case page.NextCursor == "":
+			return nil
+		case page.NextCursor == cursor || len(page.Lines) == 0:
+			return fmt.Errorf("%w: its pages do not go on", rail.ErrBroken)
+		}
+		cursor = page.NextCursor
+	}
+}
+
+func (r *Rail) page(ctx context.Context, date, cursor string) (*Page, error) {
+	path := "reports/" + date
+	if cursor != "" {
+		path += "?cursor=" + url.QueryEscape(cursor)
+	}
+	page := new(Page)
+	status, _, err := r.call(ctx, http.MethodGet, path, "", nil, page, pageLimit)
+	switch {
+	case err != nil:
+		return nil, err
+	case status == http.StatusNotFound:
+		return nil, rail.ErrNoReport
+	case status != http.StatusOK:
+		return nil, fmt.Errorf("%w: %d", errStatus, status)
+	case page.Date != date:
+		return nil, fmt.Errorf("%w: it is of another day", rail.ErrBroken)
+	}
+	return page, nil
+}
+
+var (
+	errUnsigned = errors.New("the answer is not signed for this request")
+	errLong     = errors.New("the answer is too long")
+)
+
+// call makes one call and reads its answer into said. An error means that no
+// answer can be believed; code says why, in a word.
+func (r *Rail) call(ctx context.Context, method, path, key string, body, said any, limit int64) (status int, code string, err error) {
+	request, err := r.request(ctx, method, path, key, body)
+	if err != nil {
+		return 0, codeUnreadable, err
+	}
+	response, err := r.config.Client.Do(request)
+	if err != nil {
+		return 0, "answer_lost_" + egress.Failure(err), hide(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	text, err := io.ReadAll(io.LimitReader(response.Body, limit+1))
+	switch {
+	case err != nil:
+		return 0, "answer_lost_" + egress.Failure(err), hide(err)
+	case int64(len(text)) > limit:
+		return 0, codeUnreadable, errLong
+	case !r.config.Secrets.verifyResponse(response, request.Header.Get(headerSignature), text):
+		return 0, codeUnsigned, fmt.Errorf("%w (%d)", errUnsigned, response.StatusCode)
+	}
+	if err := json.Unmarshal(text, said); err != nil {
+		return 0, codeUnreadable, errors.New("the answer is not the JSON of the protocol")
+	}
+	return response.StatusCode, "", nil
+}
+
+func (r *Rail) request(ctx context.Context, method, path, key string, body any) (*http.Request, error) {
+	var text []byte
+	if body != nil {
+		var err error
+		if text, err = json.Marshal(body); err != nil {
+			return nil, errors.New("the order cannot be written")
+		}
+	}
+	request, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(r.config.URL.String(), "/")+"/"+path, bytes.NewReader(text))
+	if err != nil {
+		return nil, err
+	}
+	request.GetBody = nil // else a lost connection would be tried again unseen
+	if body != nil {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	request.Header.Set("Accept", "application/json")
+	if key != "" {
+		request.Header.Set(headerKey, key)
+	}
+	r.config.Secrets.SignRequest(request, text, r.config.Now())
+	return request, nil
+}
+
+// hide keeps the address out of the log: its path names a key, its host our bank.
+func hide(err error) error {
+	var wrapped *url.Error
+	if errors.As(err, &wrapped) {
+		return wrapped.Err
+	}
+	return err
+}
