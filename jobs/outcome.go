@@ -6,7 +6,6 @@ import (
 	"log/slog"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"parapet/jobs/rail"
 	"parapet/jobs/rail/httprail"
@@ -14,13 +13,16 @@ import (
 )
 
 var (
-	callCount = promauto.NewCounterVec(prometheus.CounterOpts{
+	callCount = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "parapet_rail_calls_total", Help: "Orders that went to a rail, by how the call ended.",
 	}, []string{"rail", "outcome"})
-	mismatchCount = promauto.NewCounterVec(prometheus.CounterOpts{
+	mismatchCount = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "parapet_rail_mismatches_total", Help: "Payments that a rail says it made otherwise than ordered. Any increase needs a person at once.",
 	}, []string{"rail"})
 )
+
+// RailFigures are what /metrics shows of rails.
+func RailFigures() []prometheus.Collector { return []prometheus.Collector{callCount, mismatchCount} }
 
 // record keeps what a rail said, whichever way it came, and raises the alarm where
 // it paid something else than was asked.
@@ -32,7 +34,7 @@ func record(ctx context.Context, service *model.Service, log *slog.Logger, from 
 	for i, end := range ended {
 		if end.Mismatch {
 			mismatchCount.WithLabelValues(from.Name()).Inc()
-			log.ErrorContext(ctx, "rail mismatch", "rail", from.Name(), "payout", orders[i].PayoutID, "key", orders[i].Key)
+			log.ErrorContext(ctx, "rail mismatch", "rail", from.Name(), "payout", orders[i].PayoutID, "key", orders[i].Key) //nolint:gosec // each order has its end
 		}
 	}
 	return ended, nil

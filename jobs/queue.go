@@ -7,6 +7,7 @@
 //	evaluate_stations     matching  looks for rain windows                 tried again; the facts are in tables
 //	verify_payout_method  payouts   asks the rail about an account         tried again
 //	release_payout        payouts   pays through the rail                  the sweep asks again while it is due
+//	write_files           sweeps    writes a bank's files                  the next period tries again
 //	poll_feed             feeds     reads a hazard feed                    the next period tries again
 //	drain_endpoint        webhooks   sends an endpoint its events           a sweep starts another
 //	sweep                 sweeps    moves what is due, revives lost jobs   the next period tries again

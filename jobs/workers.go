@@ -53,6 +53,7 @@ var policies = map[string]river.InsertOpts{
 	// Few, because the sweep asks again every few seconds while a payout is
 	// overdue: jobs that live for weeks would pile up behind a broken one.
 	"release_payout": {Queue: queuePayouts, MaxAttempts: 3},
+	"write_files":    {Queue: queueSweeps, MaxAttempts: 1},
 	"poll_feed":      {Queue: queueFeeds, MaxAttempts: 1},
 	"sweep":          {Queue: queueSweeps, MaxAttempts: 1},
 	// Once: a drain that failed shows no life and is replaced within seconds.
@@ -72,10 +73,12 @@ type Config struct {
 	Pool    *pgxpool.Pool
 	Service *model.Service
 	Rail    rail.Rail
-	Feeds   []FeedAddress // polled; empty means none
-	Fetch   *feed.Fetcher // reads Feeds
-	Sender  *webhook.Sender
-	Log     *slog.Logger
+	// FilesEvery is how often a rail that pays by files writes what it accepted.
+	FilesEvery time.Duration
+	Feeds      []FeedAddress // polled; empty means none
+	Fetch      *feed.Fetcher // reads Feeds
+	Sender     *webhook.Sender
+	Log        *slog.Logger
 	// Meter is told of every attempt: done, later or failed; nil tells nobody.
 	Meter func(kind, outcome string, took time.Duration)
 }
@@ -116,6 +119,7 @@ func (c Config) workers() *river.Workers {
 	}))
 	river.AddWorker(workers, &verifyPayoutMethod{service: c.Service, rail: c.Rail})
 	river.AddWorker(workers, &releasePayout{service: c.Service, rail: c.Rail, log: c.Log})
+	river.AddWorker(workers, &writeFiles{rail: c.Rail})
 	river.AddWorker(workers, &drainEndpoint{service: c.Service, sender: c.Sender})
 	river.AddWorker(workers, &pollFeed{service: c.Service, fetch: c.Fetch})
 	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, _ *river.Job[sweep]) error {
@@ -138,6 +142,11 @@ func (c Config) periodic() []*river.PeriodicJob {
 		river.NewPeriodicJob(river.PeriodicInterval(sweepEvery), func() (river.JobArgs, *river.InsertOpts) {
 			return sweep{}, options("sweep")
 		}, &river.PeriodicJobOpts{RunOnStart: true}),
+	}
+	if _, writes := c.Rail.(fileWriter); writes {
+		jobs = append(jobs, river.NewPeriodicJob(river.PeriodicInterval(c.FilesEvery), func() (river.JobArgs, *river.InsertOpts) {
+			return WriteFiles{}, options("write_files")
+		}, &river.PeriodicJobOpts{RunOnStart: true}))
 	}
 	for _, source := range c.Feeds {
 		jobs = append(jobs, river.NewPeriodicJob(river.PeriodicInterval(source.Every), func() (river.JobArgs, *river.InsertOpts) {

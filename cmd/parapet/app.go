@@ -38,6 +38,8 @@ type app struct {
 	db       *model.Database
 	river    *pgxpool.Pool // River's own: its statements are constant and profit from being prepared
 	files    filestore.Store
+	outbox   filestore.Store // a bank's files; nil for other rails
+	rail     rail.Rail
 	guard    *egress.Guard // of connections to addresses that others named
 	service  *model.Service
 	handler  http.Handler
@@ -85,15 +87,17 @@ func (a *app) webhooks() model.Webhooks {
 }
 
 func (a *app) wireWorkers() error {
-	if a.settings.Rail != rail.SimulatorName {
-		return fmt.Errorf("PARAPET_RAIL: there is no rail %q; the simulator, which pays nobody, must be asked for by name", a.settings.Rail)
+	payment, err := a.openRail()
+	if err != nil {
+		return err
 	}
+	a.rail = payment
 	feeds, err := a.settings.feeds()
 	if err != nil {
 		return err
 	}
 	a.workers, err = jobs.NewWorkers(jobs.Config{
-		Pool: a.river, Service: a.service, Rail: rail.NewSimulator(jobs.NewLedger(a.river)),
+		Pool: a.river, Service: a.service, Rail: payment, FilesEvery: a.settings.RailFilesEvery,
 		Feeds: feeds, Fetch: &feed.Fetcher{Client: a.guard.Client(feed.FetchTimeout, egress.FollowRedirects)}, Log: a.log,
 		Sender: &webhook.Sender{Client: a.guard.Client(webhook.Timeout), Now: time.Now}, Meter: a.metrics.job,
 	})
@@ -135,6 +139,7 @@ func (a *app) beside() (map[string]http.Handler, error) {
 		}
 		maps.Copy(doors, page)
 	}
+	maps.Copy(doors, a.railDoors())
 	graphql, err := a.graphql()
 	doors["/graphql"] = graphql
 	return doors, err
@@ -236,6 +241,9 @@ func (a *app) close() {
 	}
 	if a.files != nil {
 		_ = a.files.Close()
+	}
+	if a.outbox != nil {
+		_ = a.outbox.Close()
 	}
 }
 

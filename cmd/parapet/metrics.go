@@ -40,6 +40,7 @@ func newMetrics(service *model.Service, river *pgxpool.Pool, log *slog.Logger) *
 	}
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		m.requests, m.worked, &vitals{service: service, river: river, log: log})
+	m.registry.MustRegister(jobs.RailFigures()...)
 	return m
 }
 

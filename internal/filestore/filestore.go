@@ -4,6 +4,7 @@ package filestore
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -51,7 +52,7 @@ func (f *Folder) Put(_ context.Context, key string, r io.Reader) (err error) {
 	if err := f.root.MkdirAll(path.Dir(key), 0o700); err != nil {
 		return fmt.Errorf("store %s: %w", key, err)
 	}
-	part := key + ".part"
+	part := key + "." + rand.Text() + ".part" // what a dead process left must not be in the way
 	file, err := f.root.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return fmt.Errorf("store %s: %w", key, err)

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"parapet/internal/filestore"
+	"parapet/jobs"
+	"parapet/jobs/rail"
+	"parapet/jobs/rail/bankfile"
+	"parapet/jobs/rail/httprail"
+	"parapet/jobs/rail/iso20022"
+	"parapet/jobs/rail/nacha"
+)
+
+// openRail is the rail that PARAPET_RAIL names.
+func (a *app) openRail() (rail.Rail, error) {
+	switch a.settings.Rail {
+	case rail.SimulatorName:
+		return rail.NewSimulator(jobs.NewLedger(a.river)), nil
+	case httprail.Name:
+		return a.openHTTPRail()
+	case iso20022.Name:
+		var debtor iso20022.Debtor
+		if err := readAccount(a.settings.RailAccount, &debtor); err != nil {
+			return nil, err
+		}
+		format, err := iso20022.New(debtor, a.settings.RailCurrencies)
+		if err != nil {
+			return nil, fmt.Errorf("PARAPET_RAIL_ACCOUNT: %w", err)
+		}
+		return a.openFileRail(format)
+	case nacha.Name:
+		var originator nacha.Originator
+		if err := readAccount(a.settings.RailAccount, &originator); err != nil {
+			return nil, err
+		}
+		format, err := nacha.New(originator)
+		if err != nil {
+			return nil, fmt.Errorf("PARAPET_RAIL_ACCOUNT: %w", err)
+		}
+		return a.openFileRail(format)
+	default:
+		return nil, fmt.Errorf("PARAPET_RAIL: there is no rail %q; use http, iso20022 or nacha; the simulator, which pays nobody, must be asked for by name", a.settings.Rail)
+	}
+}
+
+func (a *app) openHTTPRail() (rail.Rail, error) {
+	base, err := url.Parse(a.settings.RailURL)
+	if err != nil || base.Host == "" || base.RawQuery != "" || base.User != nil {
+		return nil, errors.New("PARAPET_RAIL_URL: use the base address of the rail, https://rail.example.com/v1")
+	}
+	if wrong := a.guard.Refuse(base); wrong != "" {
+		return nil, fmt.Errorf("PARAPET_RAIL_URL: %s", strings.TrimSuffix(wrong, "."))
+	}
+	secrets, err := httprail.ParseSecrets(a.settings.RailSecrets)
+	if err != nil {
+		return nil, fmt.Errorf("PARAPET_RAIL_SECRET: %w", err)
+	}
+	return httprail.New(httprail.Config{
+		URL: base, Secrets: secrets, Client: a.guard.Client(httprail.Timeout), Now: time.Now,
+		Capabilities: rail.Capabilities{KeyWindow: a.settings.RailKeyWindow, SettlementDelay: 24 * time.Hour, Currencies: a.settings.RailCurrencies},
+	}), nil
+}
+
+func (a *app) openFileRail(format bankfile.Format) (rail.Rail, error) {
+	var err error
+	if a.outbox, err = filestore.Open(a.settings.RailFiles); err != nil {
+		return nil, fmt.Errorf("PARAPET_RAIL_FILES: %w", err)
+	}
+	return &bankfile.Rail{
+		Format: format, Books: jobs.NewBooks(a.river), Store: a.outbox, Orders: jobs.OrdersOf(a.service, format.Name()),
+	}, nil
+}
+
+// readAccount reads the file about the paying account.
+func readAccount(path string, into any) error {
+	text, err := os.ReadFile(path) //nolint:gosec // the file is the operator's to name
+	if err == nil {
+		err = json.Unmarshal(text, into, json.RejectUnknownMembers(true))
+	}
+	if err != nil {
+		return fmt.Errorf("PARAPET_RAIL_ACCOUNT: name a JSON file about the paying account: %w", err)
+	}
+	return nil
+}
+
+// railDoors are the addresses at which a rail speaks to us.
+func (a *app) railDoors() map[string]http.Handler {
+	if a.settings.Rail != httprail.Name {
+		return nil
+	}
+	secrets, err := httprail.ParseSecrets(a.settings.RailSecrets)
+	if err != nil {
+		return nil // the rail was not opened either
+	}
+	notices := &jobs.Notices{Service: a.service, Rail: a.rail, Log: a.log}
+	return map[string]http.Handler{httprail.NoticePath: httprail.Notices(secrets, time.Now, notices.Taker())}
+}

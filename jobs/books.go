@@ -1,0 +1,140 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"parapet/jobs/rail"
+	"parapet/jobs/rail/bankfile"
+	"parapet/model"
+)
+
+// Books keep the books of rails that pay by files in Postgres.
+type Books struct{ pool *pgxpool.Pool }
+
+// NewBooks keeps books in the tables bank_entries and bank_batches.
+func NewBooks(pool *pgxpool.Pool) *Books { return &Books{pool} }
+
+const entryColumns = "key, short, payout_id, amount, currency, payee, coalesce(batch_id, '')"
+
+func scanEntry(row pgx.CollectableRow) (e bankfile.Entry, err error) {
+	err = row.Scan(&e.Key, &e.Short, &e.PayoutID, &e.Amount.Amount, &e.Amount.Currency, &e.Payee, &e.Batch)
+	return e, err
+}
+
+// Add implements bankfile.Books. Keys are written in their order, so that two
+// writers of the same keys wait for each other and never both.
+func (b *Books) Add(ctx context.Context, rail string, entries []bankfile.Entry) ([]bankfile.Entry, error) {
+	n := len(entries)
+	keys, shorts, payouts, payees := make([]string, n), make([]string, n), make([]string, n), make([]string, n)
+	amounts, currencies := make([]int64, n), make([]string, n)
+	for i, e := range entries {
+		keys[i], shorts[i], payouts[i], payees[i] = e.Key, e.Short, e.PayoutID, e.Payee
+		amounts[i], currencies[i] = e.Amount.Amount, e.Amount.Currency
+	}
+	_, err := b.pool.Exec(ctx, `insert into bank_entries (rail, key, short, payout_id, amount, currency, payee)
+		select $1, n.* from unnest($2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::text[]) as n (key, short, payout_id, amount, currency, payee)
+		order by n.key on conflict (key) do nothing`, rail, keys, shorts, payouts, amounts, currencies, payees)
+	if err != nil {
+		return nil, fmt.Errorf("write bank entries: %w", err)
+	}
+	found, err := b.Find(ctx, rail, keys)
+	if err != nil {
+		return nil, err
+	}
+	kept := make([]bankfile.Entry, n)
+	for i, key := range keys {
+		kept[i] = found[key]
+	}
+	return kept, nil
+}
+
+// Find implements bankfile.Books.
+func (b *Books) Find(ctx context.Context, rail string, keys []string) (map[string]bankfile.Entry, error) {
+	rows, err := b.pool.Query(ctx, "select "+entryColumns+` from bank_entries where rail = $1 and key = any($2)
+		union all select `+entryColumns+" from bank_entries where rail = $1 and short = any($2)", rail, keys)
+	if err != nil {
+		return nil, fmt.Errorf("read bank entries: %w", err)
+	}
+	entries, err := pgx.CollectRows(rows, scanEntry)
+	if err != nil {
+		return nil, fmt.Errorf("read bank entries: %w", err)
+	}
+	found := make(map[string]bankfile.Entry, 2*len(entries))
+	for _, e := range entries {
+		found[e.Key], found[e.Short] = e, e
+	}
+	return found, nil
+}
+
+// In implements bankfile.Books.
+func (b *Books) In(ctx context.Context, rail, batch string) ([]bankfile.Entry, error) {
+	rows, err := b.pool.Query(ctx, "select "+entryColumns+" from bank_entries where rail = $1 and batch_id = $2 order by key", rail, batch)
+	if err != nil {
+		return nil, fmt.Errorf("read batch: %w", err)
+	}
+	return pgx.CollectRows(rows, scanEntry)
+}
+
+// Cut implements bankfile.Books. One cut at a time: another waits and finds
+// nothing left.
+func (b *Books) Cut(ctx context.Context, rail string, most int) error {
+	for more := true; more; {
+		err := pgx.BeginFunc(ctx, b.pool, func(tx pgx.Tx) error {
+			if _, err := tx.Exec(ctx, "select pg_advisory_xact_lock(hashtextextended('bank_batches/' || $1, 0))", rail); err != nil {
+				return err
+			}
+			tag, err := tx.Exec(ctx, `with due as (select currency from bank_entries where rail = $1 and batch_id is null order by currency limit 1),
+				batch as (insert into bank_batches (id, rail)
+					select 'PPT-' || to_char(clock_timestamp() at time zone 'UTC', 'YYYYMMDD') || '-' || upper(substr(md5(gen_random_uuid()::text), 1, 12)), $1 from due
+					returning id)
+				update bank_entries set batch_id = batch.id from batch, due where key in (
+					select key from bank_entries where rail = $1 and batch_id is null and currency = (select currency from due) order by key limit $2)`, rail, most)
+			more = tag.RowsAffected() > 0
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("cut batches: %w", err)
+		}
+	}
+	return nil
+}
+
+// Unwritten implements bankfile.Books.
+func (b *Books) Unwritten(ctx context.Context, rail string) ([]bankfile.Batch, error) {
+	rows, err := b.pool.Query(ctx, "select id, number, created_at from bank_batches where rail = $1 and written_at is null order by number", rail)
+	if err != nil {
+		return nil, fmt.Errorf("read batches: %w", err)
+	}
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (batch bankfile.Batch, err error) {
+		err = row.Scan(&batch.ID, &batch.Number, &batch.CreatedAt)
+		return batch, err
+	})
+}
+
+// Written implements bankfile.Books.
+func (b *Books) Written(ctx context.Context, batch, digest string) error {
+	_, err := b.pool.Exec(ctx, "update bank_batches set written_at = clock_timestamp(), digest = $2 where id = $1 and written_at is null", batch, digest)
+	if err != nil {
+		return fmt.Errorf("note batch: %w", err)
+	}
+	return nil
+}
+
+// OrdersOf reads the orders of keys that went to a rail, accounts included.
+func OrdersOf(service *model.Service, from string) func(context.Context, []string) (map[string]rail.Instruction, error) {
+	return func(ctx context.Context, keys []string) (map[string]rail.Instruction, error) {
+		sent, err := service.Sent(ctx, from, keys)
+		if err != nil {
+			return nil, err
+		}
+		orders := make(map[string]rail.Instruction, len(sent))
+		for key, order := range sent {
+			orders[key] = instruction(order)
+		}
+		return orders, nil
+	}
+}

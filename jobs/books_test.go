@@ -1,0 +1,168 @@
+package jobs
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/internal/filestore"
+	"parapet/jobs/rail"
+	"parapet/jobs/rail/bankfile"
+	"parapet/jobs/rail/iso20022"
+	"parapet/model/money"
+)
+
+// files is a rail of pain.001 files in a folder of the test.
+func (s *shop) files() (*bankfile.Rail, string) {
+	s.t.Helper()
+	format, err := iso20022.New(iso20022.Debtor{Name: "Parapet SE", IBAN: "DE89370400440532013000"}, []string{"USD"})
+	require.NoError(s.t, err)
+	folder := s.t.TempDir()
+	store, err := filestore.OpenFolder(folder)
+	require.NoError(s.t, err)
+	s.t.Cleanup(func() { require.NoError(s.t, store.Close()) })
+	return &bankfile.Rail{Format: format, Books: NewBooks(s.pool), Store: store, Orders: OrdersOf(s.Service, format.Name())}, folder
+}
+
+// written are the files that stand for the bank.
+func written(t testing.TB, folder string) []string {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(folder, "out", "*.xml"))
+	require.NoError(t, err)
+	return names
+}
+
+func TestASliceGoesIntoOneFile(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	files, folder := s.files()
+	fleet := s.fleet(7)
+	var all sync.WaitGroup
+	for _, job := range fleet { // each finds what the others left
+		all.Go(func() { _ = s.releaseBy(files, nil, job) })
+	}
+	all.Wait()
+	for _, job := range fleet {
+		require.Equal(t, "released", s.read(job).Status)
+		require.Equal(t, 1, s.read(job).Attempts)
+	}
+	ended := make([]error, 4)
+	for i := range ended {
+		all.Go(func() { ended[i] = files.WriteDue(t.Context()) })
+	}
+	all.Wait()
+	require.NoError(t, errors.Join(ended...))
+	names := written(t, folder)
+	require.Len(t, names, 1)
+	text, err := os.ReadFile(names[0])
+	require.NoError(t, err)
+	for _, job := range fleet {
+		require.Equal(t, 1, strings.Count(string(text), "<EndToEndId>"+strings.Replace(job.ID, "_", "-", 1)+".1<"))
+	}
+	require.Equal(t, len(fleet), s.count("bank_entries where batch_id is not null"))
+	require.Equal(t, 1, s.count("bank_batches"))
+	s.reported(files, folder, names[0], fleet[0].ID+".1")
+}
+
+// reported lets the bank reject a payment of a file and then the file.
+func (s *shop) reported(files *bankfile.Rail, folder, name, key string) {
+	s.t.Helper()
+	batch := strings.TrimSuffix(filepath.Base(name), ".xml")
+	day := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
+	report := func(group, payments string) (lines []rail.Line, err error) {
+		text := fmt.Sprintf(`<Document xmlns="urn:iso:std:iso:20022:tech:xsd:pain.002.001.10"><CstmrPmtStsRpt><GrpHdr><CreDtTm>2026-11-22T08:00:00Z</CreDtTm></GrpHdr>
+			<OrgnlGrpInfAndSts><OrgnlMsgId>%s</OrgnlMsgId><GrpSts>%s</GrpSts></OrgnlGrpInfAndSts>%s</CstmrPmtStsRpt></Document>`, batch, group, payments)
+		require.NoError(s.t, os.MkdirAll(filepath.Join(folder, "in"), 0o700))
+		require.NoError(s.t, os.WriteFile(filepath.Join(folder, "in", "2026-11-22.xml"), []byte(text), 0o600))
+		err = files.Report(s.t.Context(), day, func(line rail.Line) error { lines = append(lines, line); return nil })
+		return lines, err
+	}
+	_, err := report("PART", "")
+	require.NoError(s.t, err)
+	lines, err := report("PART", "<OrgnlPmtInfAndSts><OrgnlPmtInfId>"+batch+"</OrgnlPmtInfId><TxInfAndSts><StsId>s</StsId><OrgnlEndToEndId>"+
+		strings.Replace(key, "_", "-", 1)+"</OrgnlEndToEndId><TxSts>RJCT</TxSts></TxInfAndSts></OrgnlPmtInfAndSts>")
+	require.NoError(s.t, err)
+	require.Equal(s.t, []rail.Line{{Key: key, Reference: "s", Amount: money.New(2_000_000, "USD"), Status: rail.Rejected, Date: day}}, lines, "the amount is the books'")
+	lines, err = report("RJCT", "")
+	require.NoError(s.t, err)
+	require.Len(s.t, lines, 7)
+	require.ErrorIs(s.t, files.Report(s.t.Context(), day.AddDate(0, 0, 1), nil), rail.ErrNoReport)
+}
+
+// dying stores a file, or half of one, and fails.
+type dying struct {
+	bankfile.Store
+
+	half bool
+}
+
+func (d *dying) Put(ctx context.Context, key string, r io.Reader) error {
+	if d.half {
+		_, err := io.CopyN(io.Discard, r, 100)
+		return errors.Join(errHung, err)
+	}
+	return errors.Join(d.Store.Put(ctx, key, r), errHung)
+}
+
+func TestAFileIsWrittenAgainWithTheSameBytes(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	files, folder := s.files()
+	job := s.fleet(1)[0]
+	require.NoError(t, s.releaseBy(files, nil, job))
+	good := files.Store
+	files.Store = &dying{Store: good, half: true}
+	require.ErrorIs(t, files.WriteDue(t.Context()), errHung)
+	require.Empty(t, written(t, folder))
+	files.Store = &dying{Store: good}
+	require.ErrorIs(t, files.WriteDue(t.Context()), errHung)
+	first, err := os.ReadFile(written(t, folder)[0])
+	require.NoError(t, err)
+	files.Store = good
+	require.NoError(t, files.WriteDue(t.Context()))
+	require.NoError(t, files.WriteDue(t.Context()))
+	require.Len(t, written(t, folder), 1)
+	again, err := os.ReadFile(written(t, folder)[0])
+	require.NoError(t, err)
+	require.True(t, bytes.Equal(first, again))
+	digest := sha256.Sum256(again)
+	require.Equal(t, 1, s.count("bank_batches where digest = $1", hex.EncodeToString(digest[:])))
+
+	// A doubt is settled by the books and goes into no second file.
+	result := files.Inquire(t.Context(), job.ID+".1")
+	require.Equal(t, rail.Accepted, result.Outcome)
+	require.Equal(t, rail.NotFound, files.Inquire(t.Context(), job.ID+".2").Outcome)
+	orders, err := files.Orders(t.Context(), []string{job.ID + ".1"})
+	require.NoError(t, err)
+	require.Equal(t, result, files.Send(t.Context(), orders[job.ID+".1"]))
+	require.NoError(t, files.WriteDue(t.Context()))
+	require.Len(t, written(t, folder), 1)
+}
+
+func TestAChangedOrderIsNotWritten(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	files, folder := s.files()
+	job := s.fleet(1)[0]
+	require.NoError(t, s.releaseBy(files, nil, job))
+	s.exec("update bank_entries set amount = amount + 1")
+	require.ErrorContains(t, files.WriteDue(t.Context()), "not what was accepted")
+	require.Empty(t, written(t, folder))
+	s.exec("alter table bank_entries rename to mislaid")
+	require.Equal(t, rail.Unknown, files.Inquire(t.Context(), job.ID+".1").Outcome)
+	_, err := os.Stat(filepath.Join(folder, "in"))
+	require.ErrorIs(t, err, fs.ErrNotExist)
+}

@@ -1,0 +1,242 @@
+// Package bankfile pays through files that a bank takes. An order is accepted when
+// it stands in the books; the books are cut into batches, each batch becomes one
+// file, and what the bank made of it comes back in files too.
+//
+// A key stands in one batch at most, a batch is committed before its file is
+// written, and a file that is written again has the same name, the same message
+// id and the same bytes. So no payout is in two files, wherever a worker dies.
+package bankfile
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"parapet/jobs/rail"
+	"parapet/model/money"
+)
+
+// Batch is what one file holds: orders of one currency, in the order of their
+// keys.
+type Batch struct {
+	ID        string // at most 35 characters; the file's name and its message id
+	Number    int64  // counts the batches
+	CreatedAt time.Time
+	Orders    []rail.Instruction
+}
+
+// Total is the sum of a batch. Its orders have one currency.
+func (b Batch) Total() money.Money {
+	var total money.Money
+	for _, order := range b.Orders {
+		total = money.New(total.Amount+order.Amount.Amount, order.Amount.Currency)
+	}
+	return total
+}
+
+// Format is a kind of file.
+type Format interface {
+	// Name is the rail's name as payouts show it, Extension the ending of files.
+	Name() string
+	Extension() string
+	// Capabilities are what the bank behind the files promises.
+	Capabilities() rail.Capabilities
+	// Refuse says in a word why an order cannot go into a file, empty when it can.
+	Refuse(rail.Instruction) string
+	// Write writes a batch; the same batch always gives the same bytes.
+	Write(w io.Writer, b Batch) error
+	// Read hands each line of a bank's file to each. Key may be a short key of the
+	// books; a line without a key whose reference is a batch speaks of all of it.
+	// What is not a whole file of the format is rail.ErrBroken.
+	Read(r io.Reader, each func(rail.Line) error) error
+}
+
+// Entry is a line of the books.
+type Entry struct {
+	Key, Short, PayoutID string // Short is at most 15 characters; see Short
+	Amount               money.Money
+	Payee                string // masked
+	Batch                string // empty until it is in one
+}
+
+// Short is a key for formats that have no room: 15 characters of the key's digest.
+func Short(key string) string {
+	digest := sha256.Sum256([]byte(key))
+	return strings.ToUpper(hex.EncodeToString(digest[:]))[:15]
+}
+
+// Books keep what was accepted. They are durable.
+type Books interface {
+	// Add keeps entries whose keys are new, all or none, and returns what the keys
+	// have now, in their order.
+	Add(ctx context.Context, rail string, entries []Entry) ([]Entry, error)
+	// Find returns entries by their keys or short keys; unknown ones are missing.
+	Find(ctx context.Context, rail string, keys []string) (map[string]Entry, error)
+	// In are the entries of a batch by their keys, none of an unknown batch.
+	In(ctx context.Context, rail, batch string) ([]Entry, error)
+	// Cut commits what is in no batch to batches of one currency and at most most
+	// entries.
+	Cut(ctx context.Context, rail string, most int) error
+	// Unwritten are the batches whose files may be missing, without their orders.
+	Unwritten(ctx context.Context, rail string) ([]Batch, error)
+	// Written notes that a batch's file stands, by the digest of its bytes.
+	Written(ctx context.Context, batch, digest string) error
+}
+
+// Store is where files are put and found; see internal/filestore.
+type Store interface {
+	Put(ctx context.Context, key string, r io.Reader) error
+	Open(ctx context.Context, key string) (io.ReadCloser, error)
+}
+
+// Rail implements rail.Slicer on files.
+type Rail struct {
+	Format Format
+	Books  Books
+	Store  Store
+	// Orders are the orders of keys, accounts included: the books hold none.
+	Orders func(ctx context.Context, keys []string) (map[string]rail.Instruction, error)
+}
+
+// Name implements rail.Rail.
+func (r *Rail) Name() string { return r.Format.Name() }
+
+// Capabilities implements rail.Rail. The books remember keys for ever and can
+// always be asked.
+func (r *Rail) Capabilities() rail.Capabilities {
+	able := r.Format.Capabilities()
+	able.KeyWindow, able.Inquirable = 0, true
+	return able
+}
+
+// codeFormat says that a number was checked and its account was not: nobody can be
+// asked.
+const codeFormat = "format_valid"
+
+// Verify implements rail.Rail.
+func (r *Rail) Verify(_ context.Context, payee rail.Payee) (rail.Verification, error) {
+	order := rail.Instruction{Amount: money.New(1, r.currency()), Payee: payee}
+	if code := r.Format.Refuse(order); code != "" {
+		return rail.Verification{Method: r.Name(), Code: code}, nil
+	}
+	return rail.Verification{Verified: true, Method: r.Name(), Code: codeFormat}, nil
+}
+
+// currency is one the rail takes.
+func (r *Rail) currency() string {
+	if all := r.Format.Capabilities().Currencies; len(all) > 0 {
+		return all[0]
+	}
+	return "EUR"
+}
+
+// Send implements rail.Rail.
+func (r *Rail) Send(ctx context.Context, i rail.Instruction) rail.Result {
+	return r.SendAll(ctx, []rail.Instruction{i})[0]
+}
+
+// codeBooks is the doubt of books that did not answer.
+const codeBooks = "books_unavailable"
+
+// SendAll implements rail.Slicer: what can go into a file is accepted.
+func (r *Rail) SendAll(ctx context.Context, instructions []rail.Instruction) []rail.Result {
+	results := make([]rail.Result, len(instructions))
+	var entries []Entry
+	var places []int
+	for at, i := range instructions {
+		if code := r.Format.Refuse(i); code != "" {
+			results[at] = rail.Result{Outcome: rail.Refused, Code: code}
+			continue
+		}
+		places = append(places, at)
+		entries = append(entries, Entry{Key: i.Key, Short: Short(i.Key), PayoutID: i.PayoutID, Amount: i.Amount, Payee: i.Payee.Number.String()})
+	}
+	if len(entries) == 0 {
+		return results
+	}
+	kept, err := r.Books.Add(ctx, r.Name(), entries)
+	for n, at := range places {
+		if err != nil || n >= len(kept) {
+			results[at] = rail.Doubt(codeBooks, err)
+		} else {
+			results[at] = kept[n].result()
+		}
+	}
+	return results
+}
+
+func (e Entry) result() rail.Result {
+	return rail.Result{Outcome: rail.Accepted, Reference: e.Short, Paid: e.Amount, Payee: e.Payee}
+}
+
+// Inquire implements rail.Rail.
+func (r *Rail) Inquire(ctx context.Context, key string) rail.Result {
+	found, err := r.Books.Find(ctx, r.Name(), []string{key})
+	if err != nil {
+		return rail.Doubt(codeBooks, err)
+	}
+	if entry, ok := found[key]; ok {
+		return entry.result()
+	}
+	return rail.Result{Outcome: rail.NotFound}
+}
+
+// batchSize is how many orders one file holds at most.
+const batchSize = 10_000
+
+// WriteDue cuts what was accepted into batches and writes the files that are
+// missing, as out/<batch>.<extension>.
+func (r *Rail) WriteDue(ctx context.Context) error {
+	if err := r.Books.Cut(ctx, r.Name(), batchSize); err != nil {
+		return err
+	}
+	batches, err := r.Books.Unwritten(ctx, r.Name())
+	if err != nil {
+		return err
+	}
+	var failed error
+	for _, batch := range batches {
+		failed = errors.Join(failed, r.write(ctx, batch))
+	}
+	return failed
+}
+
+// errChanged says that an order is not what the books accepted.
+var errChanged = errors.New("an order is not what was accepted; its file is not written")
+
+func (r *Rail) write(ctx context.Context, batch Batch) error {
+	entries, err := r.Books.In(ctx, r.Name(), batch.ID)
+	if err != nil {
+		return err
+	}
+	keys := make([]string, len(entries))
+	for i, entry := range entries {
+		keys[i] = entry.Key
+	}
+	orders, err := r.Orders(ctx, keys)
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		order, ok := orders[entry.Key]
+		if !ok || !entry.result().Confirms(order) {
+			return fmt.Errorf("%w: %s", errChanged, entry.Key)
+		}
+		batch.Orders = append(batch.Orders, order)
+	}
+	var text bytes.Buffer
+	if err := r.Format.Write(&text, batch); err != nil {
+		return fmt.Errorf("write batch %s: %w", batch.ID, err)
+	}
+	digest := sha256.Sum256(text.Bytes())
+	if err := r.Store.Put(ctx, "out/"+batch.ID+"."+r.Format.Extension(), &text); err != nil {
+		return err
+	}
+	return r.Books.Written(ctx, batch.ID, hex.EncodeToString(digest[:]))
+}

@@ -1,0 +1,216 @@
+package iso20022
+
+import (
+	"encoding/xml"
+	"strings"
+
+	"github.com/shopspring/decimal"
+
+	"parapet/jobs/rail"
+	"parapet/model/money"
+)
+
+// statement is camt.053: what was booked on our account.
+type statement struct {
+	entries int
+	sum     decimal.Decimal
+	stated  *totalXML
+}
+
+type totalXML struct {
+	Count string `xml:"NbOfNtries"`
+	Sum   string `xml:"Sum"`
+}
+
+type entryXML struct {
+	Amount    amountXML `xml:"Amt"`
+	Direction string    `xml:"CdtDbtInd"`
+	Reversal  string    `xml:"RvslInd"`
+	Status    struct {
+		Code string `xml:"Cd"`
+		Text string `xml:",chardata"`
+	} `xml:"Sts"`
+	Booked    dateXML     `xml:"BookgDt"`
+	Reference string      `xml:"AcctSvcrRef"`
+	Details   []detailXML `xml:"NtryDtls"`
+}
+
+type detailXML struct {
+	Batch struct {
+		Info    string `xml:"PmtInfId"`
+		Message string `xml:"MsgId"`
+	} `xml:"Btch"`
+	Each []bookingXML `xml:"TxDtls"`
+}
+
+type bookingXML struct {
+	EndToEnd  string     `xml:"Refs>EndToEndId"`
+	Reference string     `xml:"Refs>AcctSvcrRef"`
+	Amount    *amountXML `xml:"Amt"`
+	Old       *amountXML `xml:"AmtDtls>TxAmt>Amt"` // where 001.02 to 001.07 have it
+	Return    *reasonXML `xml:"RtrInf"`
+}
+
+func (*statement) part(name string) bool {
+	return name == "LastPgInd" || name == "Acct" || name == "TtlNtries" || name == "Ntry"
+}
+
+func (s *statement) take(d *xml.Decoder, start xml.StartElement, each func(rail.Line) error) error {
+	switch start.Name.Local {
+	case "LastPgInd":
+		var last string
+		if err := decode(d, start, &last); err != nil {
+			return err
+		}
+		if strings.TrimSpace(last) != "true" && strings.TrimSpace(last) != "1" {
+			return broken("it is one page of several: join them first")
+		}
+		return nil
+	case "Acct": // once a statement, before its summary and its entries
+		if err := s.done(); err != nil {
+			return err
+		}
+		*s = statement{}
+		return decode(d, start, &struct{}{})
+	case "TtlNtries":
+		s.stated = new(totalXML)
+		return decode(d, start, s.stated)
+	default:
+		var entry entryXML
+		if err := decode(d, start, &entry); err != nil {
+			return err
+		}
+		return s.entry(entry, each)
+	}
+}
+
+func (s *statement) entry(e entryXML, each func(rail.Line) error) error {
+	whole, err := e.Amount.money()
+	if err != nil {
+		return err
+	}
+	s.entries++
+	s.sum = s.sum.Add(whole.Decimal().Shift(-money.Digits(whole.Currency)))
+	day, err := e.Booked.day()
+	if err != nil && e.word() != "PDNG" {
+		return err
+	}
+	status := e.status()
+	var lines []rail.Line
+	for _, detail := range e.Details {
+		for _, booking := range detail.Each {
+			line := rail.Line{Key: keyOf(booking.EndToEnd), Reference: booking.Reference, Status: status, Date: day}
+			if line.Reference == "" {
+				line.Reference = e.Reference
+			}
+			if booking.Return != nil && e.Direction == "CRDT" {
+				line.Status, line.Code = rail.Returned, booking.Return.code()
+			}
+			lines = append(lines, line)
+			if err := booking.sum(&lines[len(lines)-1], whole, e.count()); err != nil {
+				return err
+			}
+		}
+	}
+	if len(lines) == 0 {
+		lines = []rail.Line{{Key: "", Reference: e.batch(), Amount: whole, Status: status, Date: day}}
+	}
+	return tell(lines, whole, each)
+}
+
+// sum finds a booking's amount: its own, or the entry's when it is alone in it.
+func (b bookingXML) sum(line *rail.Line, whole money.Money, count int) (err error) {
+	switch {
+	case b.Amount != nil:
+		line.Amount, err = b.Amount.money()
+	case b.Old != nil:
+		line.Amount, err = b.Old.money()
+	case count == 1:
+		line.Amount = whole
+	default:
+		err = broken("payments that were booked together have no amounts")
+	}
+	return err
+}
+
+// tell hands lines on whose sum is the entry's. Money that came in and is no
+// payout that came back concerns somebody else.
+func tell(lines []rail.Line, whole money.Money, each func(rail.Line) error) error {
+	total, same := int64(0), true
+	for _, line := range lines {
+		total += line.Amount.Amount
+		same = same && line.Amount.Currency == whole.Currency
+	}
+	if same && total != whole.Amount {
+		return broken("an entry of %s holds payments of %s", whole, money.New(total, whole.Currency))
+	}
+	for _, line := range lines {
+		if line.Status == "" {
+			continue
+		}
+		if err := each(line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e entryXML) word() string {
+	if e.Status.Code != "" {
+		return e.Status.Code
+	}
+	return strings.TrimSpace(e.Status.Text) // 001.02 has no Cd
+}
+
+// status is what an entry says of its payments, empty for money that came in.
+func (e entryXML) status() rail.LineStatus {
+	reversed := e.Reversal == "true" || e.Reversal == "1"
+	switch {
+	case e.word() == "INFO":
+		return ""
+	case e.Direction == "CRDT" && reversed:
+		return rail.Returned
+	case e.Direction != "DBIT" || reversed:
+		return ""
+	case e.word() == "PDNG":
+		return rail.Underway
+	default:
+		return rail.Settled
+	}
+}
+
+func (e entryXML) count() (n int) {
+	for _, detail := range e.Details {
+		n += len(detail.Each)
+	}
+	return n
+}
+
+// batch is the name of what was booked in one sum, else the bank's own reference.
+func (e entryXML) batch() string {
+	for _, detail := range e.Details {
+		switch {
+		case detail.Batch.Info != "":
+			return detail.Batch.Info
+		case detail.Batch.Message != "":
+			return detail.Batch.Message
+		}
+	}
+	return e.Reference
+}
+
+// done holds the entries against the statement's own summary, where it has one.
+func (s *statement) done() error {
+	if s.stated == nil {
+		return nil
+	}
+	if s.stated.Count != "" && s.stated.Count != decimal.NewFromInt(int64(s.entries)).String() {
+		return broken("it counts %s entries and has %d", s.stated.Count, s.entries)
+	}
+	if s.stated.Sum != "" {
+		if sum, err := decimal.NewFromString(s.stated.Sum); err != nil || !sum.Equal(s.sum) {
+			return broken("its entries sum to %s and it says %s", s.sum, s.stated.Sum)
+		}
+	}
+	return nil
+}

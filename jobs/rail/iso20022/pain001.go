@@ -1,0 +1,152 @@
+// Package iso20022 writes and reads the messages of ISO 20022 that banks exchange
+// with those who pay: pain.001.001.09 credit transfers out, pain.002 status reports
+// and camt.053 statements in.
+//
+// Reading is strict and in a stream: a message that is cut short, contradicts its
+// own sums or is one page of several is broken as a whole.
+package iso20022
+
+import (
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"parapet/jobs/rail"
+	"parapet/jobs/rail/bankfile"
+	"parapet/model/account"
+	"parapet/model/money"
+)
+
+// Name is the rail's name as payouts show it.
+const Name = "iso20022"
+
+// Debtor is who pays, and from which account.
+type Debtor struct {
+	Name string `json:"name"`
+	ID   string `json:"id"` // the bank's name for its customer; may be empty
+	IBAN string `json:"iban"`
+	BIC  string `json:"bic"` // of the bank; may be empty
+}
+
+// Format implements bankfile.Format.
+type Format struct {
+	Debtor     Debtor
+	Currencies []string // what the bank takes; empty means EUR
+}
+
+// New checks the debtor's account.
+func New(d Debtor, currencies []string) (*Format, error) {
+	number := account.Number{Type: account.TypeIBAN, IBAN: &account.IBAN{IBAN: d.IBAN, BIC: d.BIC}}
+	if problems := number.Validate(); len(problems) > 0 {
+		return nil, fmt.Errorf("the paying account: %s: %s", problems[0].Pointer, problems[0].Detail)
+	}
+	if strings.TrimSpace(d.Name) == "" {
+		return nil, errors.New("the paying account: its holder's name is missing")
+	}
+	if len(currencies) == 0 {
+		currencies = []string{"EUR"}
+	}
+	own := number.Normalize().IBAN
+	d.IBAN, d.BIC = own.IBAN, own.BIC
+	return &Format{d, currencies}, nil
+}
+
+// Name implements bankfile.Format.
+func (*Format) Name() string { return Name }
+
+// Extension implements bankfile.Format.
+func (*Format) Extension() string { return "xml" }
+
+// Capabilities implements bankfile.Format.
+func (f *Format) Capabilities() rail.Capabilities {
+	return rail.Capabilities{SettlementDelay: 48 * time.Hour, Currencies: f.Currencies}
+}
+
+// longestKey is what Max35Text holds.
+const longestKey = 35
+
+// Refuse implements bankfile.Format.
+func (f *Format) Refuse(i rail.Instruction) string {
+	switch {
+	case !f.Capabilities().Takes(i.Amount.Currency):
+		return rail.CodeCurrencyUnsupported
+	case i.Amount.Amount <= 0:
+		return rail.CodeAmountInvalid
+	case i.Payee.Number.Type != account.TypeIBAN || len(i.Payee.Number.Validate()) > 0 || len(i.Key) > longestKey:
+		return rail.CodeInvalid
+	default:
+		return ""
+	}
+}
+
+// endToEnd is a key in the letters that every bank takes, which have no
+// underscore: ISO 20022 itself has, the SEPA rulebook's character set has not.
+func endToEnd(key string) string { return strings.Replace(key, "_", "-", 1) }
+
+// keyOf is the key of an end-to-end id.
+func keyOf(id string) string {
+	if rest, ours := strings.CutPrefix(id, "pay-"); ours {
+		return "pay_" + rest
+	}
+	return id
+}
+
+// Write implements bankfile.Format: one payment information block a batch, each
+// order with its key as end-to-end and instruction id.
+func (f *Format) Write(w io.Writer, b bankfile.Batch) error {
+	if len(b.Orders) == 0 {
+		return errors.New("a batch without orders")
+	}
+	total, count := b.Total(), strconv.Itoa(len(b.Orders))
+	sum := amount(total)
+	document := document{
+		Space: "urn:iso:std:iso:20022:tech:xsd:pain.001.001.09",
+		Header: groupHeader{
+			MsgID: b.ID, Created: b.CreatedAt.UTC().Format("2006-01-02T15:04:05.000Z"), Count: count, Sum: sum,
+			Party: party{Name: f.Debtor.Name, ID: partyID(f.Debtor.ID)},
+		},
+		Payment: paymentInfo{
+			ID: b.ID, Method: "TRF", Booking: "false", Count: count, Sum: sum, Date: b.CreatedAt.UTC().Format(time.DateOnly),
+			Debtor: party{Name: f.Debtor.Name}, Account: accountOf(f.Debtor.IBAN), Agent: agentOf(f.Debtor.BIC), Charges: "SHAR",
+		},
+	}
+	if total.Currency == "EUR" {
+		document.Payment.Service, document.Payment.Charges = &serviceLevel{"SEPA"}, "SLEV"
+	}
+	for _, order := range b.Orders {
+		document.Payment.Transfers = append(document.Payment.Transfers, transferOf(order))
+	}
+	if _, err := io.WriteString(w, xml.Header); err != nil {
+		return err
+	}
+	encoder := xml.NewEncoder(w)
+	encoder.Indent("", " ")
+	return encoder.Encode(document)
+}
+
+func transferOf(order rail.Instruction) transfer {
+	number := order.Payee.Number.Normalize().IBAN
+	t := transfer{
+		Instruction: endToEnd(order.Key), EndToEnd: endToEnd(order.Key),
+		Amount:   instructed{order.Amount.Currency, amount(order.Amount)},
+		Creditor: creditor{plain(order.Payee.Beneficiary.Name), order.Payee.Beneficiary.Country},
+		Account:  accountOf(number.IBAN), Remittance: endToEnd(order.PayoutID),
+	}
+	if number.BIC != "" {
+		t.Agent = &creditorAgent{number.BIC}
+	}
+	return t
+}
+
+// amount is money as the decimal of its currency: integers only.
+func amount(m money.Money) string {
+	return m.Decimal().Shift(-money.Digits(m.Currency)).StringFixed(money.Digits(m.Currency))
+}
+
+// plain is a name on one line. Who has letters beyond the bank's own is for the
+// bank to write its way: the number decides who is paid.
+func plain(name string) string { return strings.Join(strings.Fields(name), " ") }

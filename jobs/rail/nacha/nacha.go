@@ -1,0 +1,201 @@
+// Package nacha writes files of the Automated Clearing House for accounts in the
+// United States, and reads back the returns, both through moov's own library. The
+// layout is that of the Nacha Operating Rules.
+package nacha
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/moov-io/ach"
+
+	"parapet/jobs/rail"
+	"parapet/jobs/rail/bankfile"
+	"parapet/model/account"
+	"parapet/model/money"
+)
+
+// Name is the rail's name as payouts show it.
+const Name = "nacha"
+
+// Originator is who pays, and through which bank.
+type Originator struct {
+	Name        string `json:"name"`        // of the company, 16 characters are carried
+	ID          string `json:"id"`          // the company's identification, ten characters
+	Routing     string `json:"routing"`     // of the bank that takes the file, nine digits
+	Bank        string `json:"bank"`        // its name
+	Description string `json:"description"` // what payees read, ten characters; CLAIM when empty
+}
+
+// Format implements bankfile.Format.
+type Format struct{ Originator Originator }
+
+// New checks the originator.
+func New(o Originator) (*Format, error) {
+	bank := account.Number{Type: account.TypeUSBankAccount, USBankAccount: &account.USBankAccount{
+		RoutingNumber: o.Routing, AccountNumber: "0000", AccountType: account.Checking,
+	}}
+	switch {
+	case len(bank.Validate()) > 0:
+		return nil, fmt.Errorf("the originator's routing number: %s", bank.Validate()[0].Detail)
+	case strings.TrimSpace(o.Name) == "" || strings.TrimSpace(o.Bank) == "":
+		return nil, errors.New("the originator's name or its bank's is missing")
+	case len(o.ID) != 10:
+		return nil, errors.New("the originator's identification has ten characters")
+	}
+	if o.Description == "" {
+		o.Description = "CLAIM"
+	}
+	return &Format{o}, nil
+}
+
+// Name implements bankfile.Format.
+func (*Format) Name() string { return Name }
+
+// Extension implements bankfile.Format.
+func (*Format) Extension() string { return "ach" }
+
+// Capabilities implements bankfile.Format.
+func (*Format) Capabilities() rail.Capabilities {
+	return rail.Capabilities{SettlementDelay: 48 * time.Hour, Currencies: []string{"USD"}}
+}
+
+// most is what an entry's ten digits hold, in cents.
+const most = 99_999_999_99
+
+// Refuse implements bankfile.Format.
+func (f *Format) Refuse(i rail.Instruction) string {
+	switch {
+	case !f.Capabilities().Takes(i.Amount.Currency):
+		return rail.CodeCurrencyUnsupported
+	case i.Amount.Amount <= 0 || i.Amount.Amount > most:
+		return rail.CodeAmountInvalid
+	case i.Payee.Number.Type != account.TypeUSBankAccount || len(i.Payee.Number.Validate()) > 0:
+		return rail.CodeInvalid
+	default:
+		return ""
+	}
+}
+
+// modifiers tell files of one day apart.
+const modifiers = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+
+// Write implements bankfile.Format: one batch of prearranged credits (PPD), each
+// entry with its order's short key as the receiver's identification.
+func (f *Format) Write(w io.Writer, b bankfile.Batch) error {
+	created := b.CreatedAt.UTC()
+	header := ach.NewFileHeader()
+	header.ImmediateDestination, header.ImmediateDestinationName = f.Originator.Routing, clip(f.Originator.Bank, 23)
+	header.ImmediateOrigin, header.ImmediateOriginName = f.Originator.ID, clip(f.Originator.Name, 23)
+	header.FileCreationDate, header.FileCreationTime = created.Format("060102"), created.Format("1504")
+	header.FileIDModifier = string(modifiers[b.Number%int64(len(modifiers))])
+	batch, err := ach.NewBatch(f.batchHeader(b, created))
+	if err != nil {
+		return fmt.Errorf("batch header: %w", err)
+	}
+	for i, order := range b.Orders {
+		batch.AddEntry(f.entry(order, i+1))
+	}
+	if err := batch.Create(); err != nil {
+		return fmt.Errorf("batch: %w", err)
+	}
+	file := ach.NewFile()
+	file.SetHeader(header)
+	file.AddBatch(batch)
+	if err := file.Create(); err != nil {
+		return fmt.Errorf("file: %w", err)
+	}
+	return ach.NewWriter(w).Write(file)
+}
+
+func (f *Format) batchHeader(b bankfile.Batch, created time.Time) *ach.BatchHeader {
+	header := ach.NewBatchHeader()
+	header.ServiceClassCode, header.StandardEntryClassCode = ach.CreditsOnly, ach.PPD
+	header.CompanyName, header.CompanyIdentification = clip(f.Originator.Name, 16), f.Originator.ID
+	header.CompanyEntryDescription = clip(f.Originator.Description, 10)
+	header.CompanyDiscretionaryData = clip(b.ID, 20)
+	header.EffectiveEntryDate = workday(created.AddDate(0, 0, 1)).Format("060102")
+	header.ODFIIdentification = f.Originator.Routing[:8]
+	return header
+}
+
+// workday is the first day from day on that is no weekend. The bank moves what
+// falls on its holidays.
+func workday(day time.Time) time.Time {
+	for day.Weekday() == time.Saturday || day.Weekday() == time.Sunday {
+		day = day.AddDate(0, 0, 1)
+	}
+	return day
+}
+
+func (f *Format) entry(order rail.Instruction, place int) *ach.EntryDetail {
+	us := order.Payee.Number.Normalize().USBankAccount
+	entry := ach.NewEntryDetail()
+	entry.TransactionCode = ach.CheckingCredit
+	if us.AccountType == account.Savings {
+		entry.TransactionCode = ach.SavingsCredit
+	}
+	entry.SetRDFI(us.RoutingNumber)
+	entry.DFIAccountNumber = us.AccountNumber
+	entry.Amount = int(order.Amount.Amount)
+	entry.IdentificationNumber = bankfile.Short(order.Key)
+	entry.IndividualName = clip(ascii(order.Payee.Beneficiary.Name), 22)
+	entry.SetTraceNumber(f.Originator.Routing[:8], place)
+	entry.Category = ach.CategoryForward
+	return entry
+}
+
+func clip(text string, length int) string {
+	text = ascii(text)
+	return strings.TrimSpace(text[:min(length, len(text))])
+}
+
+// ascii keeps what an ACH record may hold; the number decides who is paid.
+func ascii(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r >= ' ' && r <= '~':
+			return r
+		default:
+			return '?'
+		}
+	}, text)
+}
+
+// fileLimit is the longest file that is read, in bytes.
+const fileLimit = 64 << 20
+
+// Read implements bankfile.Format: a file of returns. Corrections (NOC) move no
+// money and are for a person to read.
+func (f *Format) Read(r io.Reader, each func(rail.Line) error) error {
+	limited := &io.LimitedReader{R: r, N: fileLimit}
+	file, err := ach.NewReader(limited).Read()
+	if err != nil || limited.N == 0 {
+		return fmt.Errorf("%w: it is cut short, too long or not a file of the clearing house", rail.ErrBroken)
+	}
+	if err := file.Validate(); err != nil {
+		return fmt.Errorf("%w: its controls do not hold", rail.ErrBroken)
+	}
+	day, err := time.Parse("060102", file.Header.FileCreationDate)
+	if err != nil {
+		return fmt.Errorf("%w: it has no day", rail.ErrBroken)
+	}
+	for _, batch := range file.ReturnEntries {
+		for _, entry := range batch.GetEntries() {
+			if entry.Addenda99 == nil {
+				continue
+			}
+			line := rail.Line{
+				Key: strings.TrimSpace(entry.IdentificationNumber), Reference: entry.Addenda99.OriginalTrace,
+				Amount: money.New(int64(entry.Amount), "USD"), Status: rail.Returned, Code: entry.Addenda99.ReturnCode, Date: day,
+			}
+			if err := each(line); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,127 @@
+package nacha_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/moov-io/ach"
+	"github.com/stretchr/testify/require"
+
+	"parapet/jobs/rail"
+	"parapet/jobs/rail/bankfile"
+	"parapet/jobs/rail/nacha"
+	"parapet/model/account"
+	"parapet/model/money"
+)
+
+func format(t *testing.T) *nacha.Format {
+	t.Helper()
+	f, err := nacha.New(nacha.Originator{Name: "Parapet Inc", ID: "1234567890", Routing: "021000021", Bank: "First Bank"})
+	require.NoError(t, err)
+	return f
+}
+
+func order(key string, amount int64, kind account.AccountType) rail.Instruction {
+	return rail.Instruction{Key: key, PayoutID: "pay_1", Amount: money.New(amount, "USD"), Payee: rail.Payee{
+		Beneficiary: account.Beneficiary{Name: "Zoë Müller-Lüdenscheidt the Third", Country: "US"},
+		Number: account.Number{Type: account.TypeUSBankAccount, USBankAccount: &account.USBankAccount{
+			RoutingNumber: "011401533", AccountNumber: "000123456789", AccountType: kind,
+		}},
+	}}
+}
+
+func batch() bankfile.Batch {
+	return bankfile.Batch{
+		ID: "PPT-20261121-0A1B2C3D4E5F", Number: 3, CreatedAt: time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC), // a Friday
+		Orders: []rail.Instruction{order("pay_a.1", 123456, account.Checking), order("pay_b.1", 1, account.Savings)},
+	}
+}
+
+func written(t *testing.T) []byte {
+	t.Helper()
+	var text bytes.Buffer
+	require.NoError(t, format(t).Write(&text, batch()))
+	return text.Bytes()
+}
+
+func TestAFileIsReadBackByTheLibrary(t *testing.T) {
+	t.Parallel()
+	text := written(t)
+	require.Equal(t, text, written(t), "written again it has the same bytes")
+	file, err := ach.NewReader(bytes.NewReader(text)).Read()
+	require.NoError(t, err)
+	require.NoError(t, file.Validate())
+	require.Equal(t, 123457, file.Control.TotalCreditEntryDollarAmountInFile)
+	require.Zero(t, file.Control.TotalDebitEntryDollarAmountInFile)
+	require.Equal(t, "D", file.Header.FileIDModifier)
+	require.Equal(t, "261123", file.Batches[0].GetHeader().EffectiveEntryDate, "the next day that banks work")
+	entries := file.Batches[0].GetEntries()
+	require.Len(t, entries, 2)
+	require.Equal(t, ach.CheckingCredit, entries[0].TransactionCode)
+	require.Equal(t, ach.SavingsCredit, entries[1].TransactionCode)
+	require.Equal(t, bankfile.Short("pay_a.1"), strings.TrimSpace(entries[0].IdentificationNumber))
+	require.Equal(t, "000123456789", strings.TrimSpace(entries[0].DFIAccountNumber))
+	require.Equal(t, 123456, entries[0].Amount)
+	require.NotEqual(t, entries[0].TraceNumber, entries[1].TraceNumber)
+}
+
+// returned is the file in which a bank sends the first entry back.
+func returned(t *testing.T) []byte {
+	t.Helper()
+	file, err := ach.NewReader(bytes.NewReader(written(t))).Read()
+	require.NoError(t, err)
+	entry := file.Batches[0].GetEntries()[0]
+	addenda := ach.NewAddenda99()
+	addenda.ReturnCode, addenda.OriginalTrace, addenda.OriginalDFI = "R03", entry.TraceNumber, "01140153"
+	entry.Addenda99, entry.Category, entry.AddendaRecordIndicator = addenda, ach.CategoryReturn, 1
+	addenda.TraceNumber = entry.TraceNumber
+	entry.TransactionCode = ach.CheckingReturnNOCCredit
+	header := file.Batches[0].GetHeader()
+	back, err := ach.NewBatch(header)
+	require.NoError(t, err)
+	back.AddEntry(entry)
+	require.NoError(t, back.Create())
+	out := ach.NewFile()
+	out.SetHeader(file.Header)
+	out.AddBatch(back)
+	require.NoError(t, out.Create())
+	var text bytes.Buffer
+	require.NoError(t, ach.NewWriter(&text).Write(out))
+	return text.Bytes()
+}
+
+func TestReturnsAreRead(t *testing.T) {
+	t.Parallel()
+	var lines []rail.Line
+	collect := func(line rail.Line) error { lines = append(lines, line); return nil }
+	text := returned(t)
+	require.NoError(t, format(t).Read(bytes.NewReader(text), collect))
+	require.Equal(t, []rail.Line{{
+		Key: bankfile.Short("pay_a.1"), Reference: "021000020000001", Amount: money.New(123456, "USD"),
+		Status: rail.Returned, Code: "R03", Date: time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC),
+	}}, lines)
+	for name, broken := range map[string][]byte{
+		"cut short": text[:len(text)/2], "empty": nil, "garbage": []byte("%PDF"),
+		"another sum": bytes.Replace(text, []byte("000000123456"), []byte("000000123457"), 1),
+	} {
+		require.ErrorIs(t, format(t).Read(bytes.NewReader(broken), collect), rail.ErrBroken, name)
+	}
+}
+
+func TestWhatCannotGoIntoAFileIsRefused(t *testing.T) {
+	t.Parallel()
+	f := format(t)
+	good := order("pay_a.1", 1, account.Checking)
+	require.Empty(t, f.Refuse(good))
+	require.Equal(t, rail.CodeAmountInvalid, f.Refuse(order("pay_a.1", 1_000_000_000_00, account.Checking)))
+	good.Amount = money.New(1, "EUR")
+	require.Equal(t, rail.CodeCurrencyUnsupported, f.Refuse(good))
+	good.Amount, good.Payee.Number = money.New(1, "USD"), account.Number{Type: account.TypeIBAN, IBAN: &account.IBAN{IBAN: "GB29NWBK60161331926819"}}
+	require.Equal(t, rail.CodeInvalid, f.Refuse(good))
+	for _, o := range []nacha.Originator{{}, {Name: "x", Bank: "y", Routing: "021000021", ID: "1"}, {Routing: "021000021", ID: "1234567890"}} {
+		_, err := nacha.New(o)
+		require.Error(t, err)
+	}
+}
