@@ -9,6 +9,9 @@ import (
 	"github.com/google/uuid"
 )
 
+// expected is how many rows there is room for before they are counted.
+const expected = 256
+
 // branch is what records of one kind have of another: a claim's messages, a
 // policy's claims. It is read for many of them in one statement, so that who shows
 // a page of claims with their messages asks twice, not once a claim.
@@ -128,14 +131,16 @@ func (b *branch[Row, Record]) rows(ctx context.Context, s *Service, actor Actor,
 	order := by + " " + along.order
 	text := fmt.Sprintf("select r.*%s from %s as w cross join lateral (%s%s order by %s.%s limit $%d) as r%s order by w.id, r.%s",
 		b.also, b.from, s.selectText(new(Row)), inner, w.alias, order, len(inner.args)+1, w, order)
-	var all []Row
+	all := make([]Row, 0, min(expected, len(parents)*int(p.fetch())))
 	if err := s.preparedRows(ctx, s.pool, &all, text, append(inner.args, p.fetch())...); err != nil {
 		return nil, err
 	}
 	rows := make(map[uuid.UUID][]Row, len(parents))
-	for i := range all {
-		owner := b.owner(&all[i])
-		rows[owner] = append(rows[owner], all[i])
+	begin := 0
+	for i := range all { // they come parent by parent
+		if owner := b.owner(&all[i]); i+1 == len(all) || b.owner(&all[i+1]) != owner {
+			rows[owner], begin = all[begin:i+1:i+1], i+1
+		}
 	}
 	return rows, nil
 }

@@ -77,12 +77,13 @@ func (s *Service) preparedRows(ctx context.Context, on querier, into any, text s
 // all reads the rows of a statement into a slice.
 func (s *Service) all(rows pgx.Rows, text string, into any) (err error) {
 	all := reflect.ValueOf(into).Elem()
-	all.SetZero()
+	all.SetLen(0) // its capacity may say how many are expected
 	var reader *scanner
 	for n := 0; rows.Next(); n++ {
 		all.Grow(1)
 		all.SetLen(n + 1)
 		row := all.Index(n)
+		row.SetZero()
 		if reader == nil {
 			if reader, err = s.scanner(rows, text, row); err != nil {
 				return err

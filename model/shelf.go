@@ -167,7 +167,7 @@ func (b *shelf[Row, Record]) list(ctx context.Context, s *Service, actor Actor, 
 		w.and("!.id "+along.beyond+" ?", after)
 	}
 	text := fmt.Sprintf("%s%s order by %s.id %s limit $%d", s.selectText(new(Row)), w, w.alias, along.order, len(w.args)+1)
-	var rows []Row
+	rows := make([]Row, 0, p.fetch())
 	if err := s.preparedRows(ctx, s.pool, &rows, text, append(w.args, p.fetch())...); err != nil {
 		return nil, explain(fmt.Errorf("list %s: %w", b.plural, err))
 	}
