@@ -85,34 +85,39 @@ func statusOf(media string, refusals gqlerror.List) int {
 	}
 }
 
-// write sends a response. What failed before anything ran has no data.
+// write sends a response. What failed before anything ran has no data. The data,
+// which may be long, is not copied on its way.
 func write(w http.ResponseWriter, media string, status int, ran bool, response *graphql.Response) {
-	var body bytes.Buffer
-	body.WriteByte('{')
+	var head, tail bytes.Buffer
+	head.WriteByte('{')
 	if len(response.Errors) > 0 {
-		member(&body, "errors", response.Errors)
+		member(&head, "errors", response.Errors)
 	}
+	data := response.Data
 	if ran {
-		if body.Len() > 1 {
-			body.WriteByte(',')
+		if head.Len() > 1 {
+			head.WriteByte(',')
 		}
-		body.WriteString(`"data":`)
-		if len(response.Data) == 0 {
-			body.WriteString("null")
+		head.WriteString(`"data":`)
+		if len(data) == 0 {
+			data = []byte("null")
 		}
-		body.Write(response.Data)
+	} else {
+		data = nil
 	}
 	if len(response.Extensions) > 0 {
-		body.WriteByte(',')
-		member(&body, "extensions", response.Extensions)
+		tail.WriteByte(',')
+		member(&tail, "extensions", response.Extensions)
 	}
-	body.WriteByte('}')
+	tail.WriteByte('}')
 	header := w.Header()
 	header.Set("Content-Type", media+"; charset=utf-8")
-	header.Set("Content-Length", strconv.Itoa(body.Len()))
+	header.Set("Content-Length", strconv.Itoa(head.Len()+len(data)+tail.Len()))
 	header.Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
-	_, _ = w.Write(body.Bytes()) // a caller who is gone cannot be told
+	for _, part := range [][]byte{head.Bytes(), data, tail.Bytes()} {
+		_, _ = w.Write(part) // a caller who is gone cannot be told
+	}
 }
 
 func member(body *bytes.Buffer, name string, value any) {

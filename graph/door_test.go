@@ -27,7 +27,7 @@ type door struct {
 	blamed  []error
 }
 
-func open(t *testing.T, with ...modeltest.Option) *door {
+func open(t testing.TB, with ...modeltest.Option) *door {
 	t.Helper()
 	d := &door{Bundle: modeltest.New(t, with...)}
 	handler, err := graph.New(graph.Config{Service: d.Service})

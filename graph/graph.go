@@ -15,6 +15,7 @@ import (
 	"parapet/graph/generated"
 	"parapet/graph/guard"
 	"parapet/graph/node"
+	"parapet/graph/straight"
 	"parapet/internal/visit"
 	"parapet/model"
 )
@@ -55,6 +56,7 @@ func New(config Config) (http.Handler, error) {
 	server.AddTransport(judge.before(overHTTP{}))
 	server.SetQueryCache(handed{})
 	server.Use(costs{})
+	server.AroundFields(straight.New(schema.Schema()).AroundField)
 	server.SetErrorPresenter(present)
 	server.SetRecoverFunc(survive)
 	return welcomed(config.Page, admitted(config.Service, server)), nil

@@ -66,9 +66,6 @@ func (d *door) counted(t *testing.T) (*door, *counter) {
 	return &door{Bundle: d.Bundle, handler: handler}, c
 }
 
-const dashboard = `query($n: Int!) { policies(first: $n) { nodes { id status limit { amount currency }
-	claims { nodes { id status amount { amount } payouts { id status amount { amount } } timeline(last: 5) { nodes { sequence kind at summary } } } } } } }`
-
 const everything = `query($n: Int!) { policies(first: $n) { totalCount edges { cursor node { quote { id policy { id } }
 	payoutMethods(first: 2) { totalCount nodes { id type display { last4 } } }
 	claims(first: 2) { totalCount totalCountExceeded nodes { policy { id } occurrence { source } determination { factor stage }

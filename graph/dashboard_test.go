@@ -1,0 +1,86 @@
+package graph_test
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// book fills the database: policies of acme, a third of them without a claim, a
+// third with one and a third with two; each claim has its payout and eight entries
+// of its timeline. They are copies of one policy that the domain bound.
+const book = `with made as (
+		select i, ('02900000-0000-7000-8000-' || lpad(to_hex(i), 12, '0'))::uuid as id from generate_series(1, %d) i
+	), quoted as (
+		insert into quotes select m.id, q.partner, q.version, q.created_at, q.updated_at, null, q.metadata, q.status, q.product, q.product_version,
+			q.context, q.ignored_context, q.cover, q.terms_hash, q.price, q.basis, q.history, q.premium_amount, q.currency, q.expires_at, m.id
+		from quotes q, made m where q.policy_id is not null returning 1
+	), bound as (
+		insert into policies select m.id, p.partner, p.version, p.created_at, p.updated_at, 'P-' || m.i, p.metadata, p.status, m.id, p.product, p.product_version,
+			p.policyholder, p.cover, p.terms_hash, p.currency, p.premium_amount, p.limit_amount, p.limit_remaining, p.effective_at, p.payable_from, p.expires_at,
+			p.reportable_until, p.cancelled_at, p.kind, p.footprint, p.station
+		from policies p, made m returning 1
+	), opened as (
+		select m.id as policy, ('02910000-0000-7000-800' || n || '-' || lpad(to_hex(m.i), 12, '0'))::uuid as id, p.partner, p.created_at as at, p.currency
+		from policies p, made m, generate_series(1, 2) n where n <= m.i %% 3
+	), claimed as (
+		insert into claims (id, partner, created_at, updated_at, policy_id, status, origin, description, currency, requested_amount, amount, outcome, reason_codes, decided_at, opened_at, timeline_sequence)
+		select id, partner, at, at, policy, 'approved', 'approval', 'The house is cracked.', currency, 125000, 100000, 'approved', '{operator_decision}', at, at, 8 from opened returning 1
+	), paid as (
+		insert into payouts (id, partner, created_at, updated_at, claim_id, policy_id, status, amount, currency, attempts, provider, provider_reference, released_at)
+		select id, partner, at, at, id, policy, 'released', 100000, currency, 1, 'simulator', 'sim-' || id, at from opened returning 1
+	)
+	insert into timeline_entries select gen_random_uuid(), partner, id, n, 'claim.opened', at + n * interval '1 second', 'system', 'parapet', 'Sentence ' || n || ' of what happened to this claim.',
+		json_build_object('claim', id, 'step', n), id
+	from opened, generate_series(1, 8) n`
+
+// dashboard is what a console shows of a page of policies.
+const dashboard = `query Dashboard($n: Int!) { policies(first: $n) {
+	nodes {
+		id partnerReference status productKey premium { amount currency } limit { amount currency } limitRemaining { amount currency } effectiveAt expiresAt
+		claims(first: 10) { nodes {
+			id status origin description amount { amount currency } openedAt closedAt
+			payouts { id status amount { amount currency } blockedReason releasedAt }
+			timeline(last: 5) { nodes { sequence kind at summary } }
+		} }
+	}
+	pageInfo { hasNextPage endCursor }
+} }`
+
+// fill writes the book. It leaves out the foreign keys' checks, most of the time.
+func (d *door) fill(t testing.TB, policies int) {
+	t.Helper()
+	d.Cover("quake-circle", nil)
+	tx, err := d.DB.Pool.Begin(t.Context())
+	require.NoError(t, err)
+	for _, text := range []string{"set local session_replication_role = replica", fmt.Sprintf(book, policies)} {
+		_, err = tx.Exec(t.Context(), text)
+		require.NoError(t, err)
+	}
+	require.NoError(t, tx.Commit(t.Context()))
+	_, err = d.DB.Pool.Exec(t.Context(), "vacuum analyze policies, claims, payouts, timeline_entries")
+	require.NoError(t, err)
+}
+
+// sealed are cursors, which never look the same twice.
+var sealed = regexp.MustCompile(`"(endCursor|startCursor|cursor)":"[^"]*"`)
+
+// TestPlainAnswersAreTheLibrarys asks for the same with and without a member that
+// is not plain, so that the library writes everything.
+func TestPlainAnswersAreTheLibrarys(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	d.shaken(t, 3)
+	for _, document := range []string{dashboard, everything} {
+		all := map[string]any{"n": 50}
+		plain := d.ask(t, ask{document: document, variables: all})
+		at := strings.Index(document, "policies(first: $n) {") + len("policies(first: $n) {")
+		whole := d.ask(t, ask{document: document[:at] + " aside: nodes { metadata } " + document[at:], variables: all})
+		const aside = `"aside":[{"metadata":{}},{"metadata":{}},{"metadata":{}}],`
+		require.Contains(t, string(whole.Data), aside)
+		require.Equal(t, sealed.ReplaceAllString(strings.Replace(string(whole.Data), aside, "", 1), ""), sealed.ReplaceAllString(string(plain.Data), ""))
+	}
+}

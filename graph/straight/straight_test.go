@@ -1,0 +1,108 @@
+package straight_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/stretchr/testify/require"
+	"github.com/vektah/gqlparser/v2"
+	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/validator/rules"
+
+	"parapet/graph/straight"
+)
+
+const text = `
+	scalar DateTime scalar Decimal scalar Long
+	enum Kind { BIG }
+	interface Named { name: String! }
+	type Query { owner: Owner owners: [Owner!] }
+	type Owner implements Named {
+		name: String! kind: Kind! born: DateTime! share: Decimal! worth: Long! nick: String grown: Boolean! size: Float!
+		pets(first: Int!, called: String): [Pet!]! friend: Owner broken: String odd: Named
+	}
+	type Pet { name: String! }`
+
+type base struct{ Name string }
+
+type owner struct {
+	base
+
+	Kind   string
+	Born   time.Time
+	Share  string
+	Worth  int64
+	Nick   *string
+	Size   float64
+	friend *owner
+}
+
+func (o *owner) Grown() bool                            { return o.Worth > 0 }
+func (o *owner) Friend() *owner                         { return o.friend }
+func (o *owner) Odd() any                               { return o }
+func (o *owner) Broken(context.Context) (string, error) { return "", errors.New("broken") }
+func (o *owner) Pets(_ context.Context, first int, called *string) ([]pet, error) {
+	pets := make([]pet, first)
+	for i := range pets {
+		pets[i].Name = "pet of " + o.Name
+		if called != nil {
+			pets[i].Name = *called
+		}
+	}
+	return pets, nil
+}
+
+type pet struct{ Name string }
+
+// ask writes what a resolver answered to the one field of a query; empty when that
+// is left to the library.
+func ask(t *testing.T, document string, variables map[string]any, result any) string {
+	t.Helper()
+	schema := gqlparser.MustLoadSchema(&ast.Source{Input: text})
+	parsed, refused := gqlparser.LoadQueryWithRules(schema, document, rules.NewDefaultRules())
+	require.Empty(t, refused)
+	operation := &graphql.OperationContext{Variables: variables, Operation: parsed.Operations[0], Doc: parsed}
+	fields := graphql.CollectFields(operation, parsed.Operations[0].SelectionSet, []string{"Query"})
+	ctx := graphql.WithFieldContext(graphql.WithOperationContext(t.Context(), operation), &graphql.FieldContext{Object: "Query", Field: fields[0]})
+	got, err := straight.New(schema).AroundField(ctx, func(context.Context) (any, error) { return result, nil })
+	require.NoError(t, err)
+	written, ok := got.(graphql.Marshaler)
+	if !ok {
+		require.Equal(t, result, got, "the library goes on with what was resolved")
+		return ""
+	}
+	var out strings.Builder
+	written.MarshalGQL(&out)
+	return out.String()
+}
+
+func mei() *owner {
+	return &owner{
+		base: base{`Mei "M" Lin`}, Kind: "big", Born: time.Date(2018, 2, 6, 15, 50, 42, 6e8, time.UTC), Share: "0.10", Worth: 1 << 60, Size: 1.5,
+		friend: &owner{base: base{"Bo"}},
+	}
+}
+
+func TestPlainRecordsAreWritten(t *testing.T) {
+	t.Parallel()
+	require.JSONEq(t, `{"called":"Mei \"M\" Lin","kind":"BIG","born":"2018-02-06T15:50:42.600000Z","share":"0.10","worth":1152921504606846976,"nick":null,"grown":true,"size":1.5,"__typename":"Owner"}`,
+		ask(t, `{ owner { called: name kind born share worth nick grown size __typename } }`, nil, mei()))
+	require.JSONEq(t, `{"pets":[{"name":"Rex"},{"name":"Rex"}],"friend":{"name":"Bo","friend":null}}`,
+		ask(t, `query($n: Int!, $no: Boolean!) { owner { pets(first: $n, called: "Rex") { name } ...f nick @include(if: $no) } } fragment f on Named { ... on Owner { friend { name friend { name } } } }`,
+			map[string]any{"n": 2, "no": false}, mei()))
+	require.JSONEq(t, `[{"name":"Mei \"M\" Lin"}]`, ask(t, `{ owners { name } }`, nil, []*owner{mei()}))
+	require.Equal(t, `null`, ask(t, `{ owners { name } }`, nil, []*owner(nil)))
+}
+
+func TestTheRestIsLeftToTheLibrary(t *testing.T) {
+	t.Parallel()
+	require.Empty(t, ask(t, `{ owner { name broken } }`, nil, mei()), "an error")
+	require.Empty(t, ask(t, `{ owner { odd { name } } }`, nil, mei()), "an interface")
+	require.Empty(t, ask(t, `{ owner { pets(first: -1) { name } } }`, nil, mei()), "a panic")
+	require.Empty(t, ask(t, `{ owners { name } }`, nil, []*owner{nil}), "a null that may not be")
+	require.Empty(t, ask(t, `{ owner { name } }`, nil, struct{ Other string }{}), "a field without a member")
+}
