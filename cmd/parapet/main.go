@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 	"time"
 )
@@ -33,8 +34,18 @@ func commands() []command {
 	}
 }
 
+// garbage is how much more than what is alive the heap may grow to before it is
+// swept, in per cent; GOGC overrules it. Little is alive in this process, some 10
+// MB, so Go's own 100 sweeps after every few answers: a dashboard query (1.7 MB
+// of short-lived records) takes 6.3 ms of processor time with it and 5.5 ms with
+// this, for about 40 MB more.
+const garbage = 400
+
 func main() {
 	time.Local = time.UTC // pgx hands out local times; the service knows UTC only
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(garbage)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx, os.Args[1:], os.Stdout); err != nil && !errors.Is(err, flag.ErrHelp) {
