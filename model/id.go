@@ -24,6 +24,8 @@ var (
 	nounEvent         = noun{"event", "evt"}
 	nounEndpoint      = noun{"webhook_endpoint", "whe"}
 	nounDelivery      = noun{"delivery", "dlv"}
+	nounReport        = noun{"report", "rep"}
+	nounFinding       = noun{"finding", "fnd"}
 	nounMoratorium    = noun{"moratorium", "mor"}
 )
 

@@ -44,9 +44,9 @@ func (u *unit) keepPayouts(slice []outgoing) {
 	var ids, claims []uuid.UUID
 	var partners, from, status []string
 	var reasons, held, providers, references []*string
-	var was, sequences []int64
+	var was, versions, sequences []int64
 	var attempts, keys []int
-	var due, released []*time.Time
+	var due, released, reconciled []*time.Time
 	for _, out := range slice {
 		row := out.row
 		if row.Version == out.was {
@@ -54,22 +54,24 @@ func (u *unit) keepPayouts(slice []outgoing) {
 		}
 		ids, claims, partners = append(ids, row.ID), append(claims, row.ClaimID), append(partners, row.Partner)
 		was, from, status = append(was, out.was), append(from, string(out.from)), append(status, string(row.Status))
+		versions = append(versions, row.Version)
 		reasons, held = append(reasons, (*string)(row.BlockedReason)), append(held, (*string)(row.HeldOver))
 		attempts, keys, due = append(attempts, row.Attempts), append(keys, row.KeyNumber), append(due, row.NextAttemptAt)
 		providers, references = append(providers, row.Provider), append(references, row.ProviderReference)
-		released, sequences = append(released, row.ReleasedAt), append(sequences, out.claim.TimelineSequence)
+		released, reconciled = append(released, row.ReleasedAt), append(reconciled, row.ReconciledAt)
+		sequences = append(sequences, out.claim.TimelineSequence)
 	}
 	if len(ids) == 0 {
 		return
 	}
-	u.later.Queue(`update payouts as po set version = n.was + 1, updated_at = $1, status = n.status, blocked_reason = n.reason, held_over = n.held,
+	u.later.Queue(`update payouts as po set version = n.version, updated_at = $1, status = n.status, blocked_reason = n.reason, held_over = n.held,
 			attempts = n.attempts, key_number = n.key_number, next_attempt_at = n.due, provider = n.provider,
-			provider_reference = n.reference, released_at = n.released
+			provider_reference = n.reference, released_at = n.released, reconciled_at = n.reconciled
 		from unnest($2::uuid[], $3::text[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::text[], $9::int[], $10::int[],
-			$11::timestamptz[], $12::text[], $13::text[], $14::timestamptz[])
-			as n (id, partner, was, was_in, status, reason, held, attempts, key_number, due, provider, reference, released)
+			$11::timestamptz[], $12::text[], $13::text[], $14::timestamptz[], $15::timestamptz[], $16::bigint[])
+			as n (id, partner, was, was_in, status, reason, held, attempts, key_number, due, provider, reference, released, reconciled, version)
 		where po.id = n.id and po.partner = n.partner and po.version = n.was and po.status = n.was_in`,
-		u.now, ids, partners, was, from, status, reasons, held, attempts, keys, due, providers, references, released).
+		u.now, ids, partners, was, from, status, reasons, held, attempts, keys, due, providers, references, released, reconciled, versions).
 		Exec(func(done pgconn.CommandTag) error {
 			if done.RowsAffected() != int64(len(ids)) {
 				return overtaken()

@@ -29,6 +29,7 @@ func (s *Service) Sweep(ctx context.Context) error {
 		s.drain(ctx, (*unit).forgetDeliveries),
 		s.drain(ctx, (*unit).forgetSecrets),
 		s.drain(ctx, (*unit).checkpoint),
+		s.drain(ctx, (*unit).matchLines),
 	)
 }
 

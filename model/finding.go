@@ -1,0 +1,113 @@
+package model
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+)
+
+// findingRow is a difference between a rail's report and what we hold.
+type findingRow struct {
+	bun.BaseModel `bun:"table:findings,alias:fi"`
+
+	ID           uuid.UUID `bun:",pk,type:uuid"`
+	CreatedAt    time.Time
+	Kind         string
+	Rail         string
+	ReportID     uuid.UUID `bun:"type:uuid"`
+	Line         *int
+	Partner      *string
+	PayoutID     *uuid.UUID `bun:"type:uuid"`
+	ClosedAt     *time.Time
+	ClosedBy     *string
+	ClosedReason *string
+}
+
+// Finding is a difference that an operator looks into.
+type Finding struct {
+	ID           string
+	At           time.Time
+	Kind         string // missing, unknown, amount, state or duplicate
+	Rail         string
+	ReportID     string
+	Line         *int // of the report, from 1; nil for what is missing
+	Partner      *string
+	PayoutID     *string
+	ClosedAt     *time.Time
+	ClosedBy     *string
+	ClosedReason *string
+}
+
+func (r *findingRow) public() Finding {
+	return Finding{
+		ID: nounFinding.id(r.ID), At: r.CreatedAt, Kind: r.Kind, Rail: r.Rail, ReportID: nounReport.id(r.ReportID), Line: r.Line,
+		Partner: r.Partner, PayoutID: nounPayout.optional(r.PayoutID), ClosedAt: r.ClosedAt, ClosedBy: r.ClosedBy, ClosedReason: r.ClosedReason,
+	}
+}
+
+// ListFindings are differences, newest first: the open ones, or all. Operators
+// only. Errors: cursor_invalid, parameter_invalid.
+func (s *Service) ListFindings(ctx context.Context, actor Actor, closedToo bool, in PageRequest) (*Page[Finding], error) {
+	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
+		return nil, err
+	}
+	var rows []findingRow
+	q := s.db.NewSelect().Model(&rows)
+	if !closedToo {
+		q = q.Where("fi.closed_at is null")
+	}
+	p, err := s.fetch(ctx, actor, q, in, fmt.Sprintf("findings/%t", closedToo), newestFirst)
+	if err != nil {
+		return nil, err
+	}
+	return paged(p, rows, func(r *findingRow) string { return r.ID.String() }, (*findingRow).public)
+}
+
+// FindingRequest closes a difference.
+type FindingRequest struct {
+	ID     string
+	Reason string // what it came from, private
+}
+
+// CloseFinding closes a difference that was looked into. It moves no money.
+// Operators only. Errors: not_found, validation_failed, state_conflict.
+func (s *Service) CloseFinding(ctx context.Context, actor Actor, in FindingRequest) (*Finding, error) {
+	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
+		return nil, err
+	}
+	c := fieldCheck{}
+	c.note(&in.Reason, "/reason")
+	if len(c.fields) > 0 {
+		return nil, Invalid(c.fields...)
+	}
+	id, err := nounFinding.parse(in.ID)
+	if err != nil {
+		return nil, err
+	}
+	row := new(findingRow)
+	err = s.change(ctx, actor, func(ctx context.Context, u *unit) error {
+		if err := u.NewSelect().Model(row).Where("fi.id = ?", id).For("update").Scan(ctx); err != nil {
+			if absent(err) {
+				return nounFinding.notFound()
+			}
+			return fmt.Errorf("read finding: %w", err)
+		}
+		if row.ClosedAt != nil {
+			return Fail(CodeStateConflict, "The finding is closed already.")
+		}
+		row.ClosedAt, row.ClosedBy, row.ClosedReason = &u.now, &actor.Name, &in.Reason
+		if _, err := u.NewUpdate().Model(row).Column("closed_at", "closed_by", "closed_reason").WherePK().Exec(ctx); err != nil {
+			return fmt.Errorf("close finding: %w", err)
+		}
+		public := row.public()
+		return u.answered(statusOK, public.ID, &public)
+	})
+	if err != nil {
+		return nil, err
+	}
+	public := row.public()
+	return &public, nil
+}

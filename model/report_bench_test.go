@@ -1,0 +1,51 @@
+package model_test
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/model"
+	"parapet/model/modeltest"
+	"parapet/model/money"
+)
+
+// BenchmarkReconcile takes and matches a report of 100,000 lines: half tell of a
+// payout under way, half are nobody's and become findings.
+func BenchmarkReconcile(b *testing.B) {
+	d := modeltest.New(b, modeltest.Unchecked())
+	policy := d.Cover("quake-circle", nil)
+	d.Record(modeltest.PolicyIBAN(policy.ID))
+	d.Work()
+	d.Observe(modeltest.Quake("us1", d.Now(), epicentre, "6.4"))
+	d.Work()
+	payout := d.OnlyClaim(policy).Payouts[0]
+	const lines = 100_000
+	for n := 0; b.Loop(); n++ {
+		var peak uint64
+		read := func(each func(model.ReportLine) error) error {
+			for i := range lines {
+				l := model.ReportLine{Key: fmt.Sprintf("%s.%d", payout.ID, i+1), Reference: fmt.Sprintf("r-%d-%d", n, i), Amount: money.New(1, "USD"), Status: "underway", At: time.Unix(0, 0)}
+				if i%2 == 0 {
+					l.Key = "other-" + l.Reference
+				}
+				if err := each(l); err != nil {
+					return err
+				}
+				if i%10_000 == 0 {
+					var m runtime.MemStats
+					runtime.ReadMemStats(&m)
+					peak = max(peak, m.HeapAlloc)
+				}
+			}
+			return nil
+		}
+		done, err := d.Service.Reconcile(b.Context(), d.Operator, model.Report{Rail: modeltest.RailName, Name: fmt.Sprint(n)}, read)
+		require.NoError(b, err)
+		require.Equal(b, lines/2, done.Results["unknown"])
+		b.ReportMetric(float64(peak)/(1<<20), "MiB-heap")
+	}
+}

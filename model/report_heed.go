@@ -1,0 +1,219 @@
+package model
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// What a line of a report comes to. The last four are findings.
+const (
+	lineReconciled = "reconciled"
+	lineReturned   = "returned"
+	lineRejected   = "rejected"
+	lineUnderway   = "underway"
+	lineUnknown    = "unknown"   // nobody's payout
+	lineAmount     = "amount"    // another amount or currency
+	lineState      = "state"     // money moved for a payout that was not with the rail
+	lineDuplicate  = "duplicate" // it was reported before
+)
+
+// heed does what one line says.
+func (m *matching) heed(ctx context.Context, line *lineRow) (string, error) {
+	if line.payout == nil {
+		return lineUnknown, nil
+	}
+	out, ok := m.locked[*line.payout]
+	if !ok || out.row.Provider != nil && *out.row.Provider != line.Rail {
+		return lineUnknown, nil
+	}
+	m.paid = append(m.paid, out.row.ID)
+	switch line.Status {
+	case "settled":
+		return m.settled(out, line)
+	case "returned":
+		return m.returned(ctx, out, line)
+	case "rejected":
+		return m.rejected(ctx, out, line)
+	default:
+		return lineUnderway, nil
+	}
+}
+
+func (r *payoutRow) underway() bool {
+	return r.Status == PayoutReleasing || r.Status == PayoutReconciling
+}
+
+// differs tells why a line is not about the money that was sent; empty when it is.
+func (r *payoutRow) differs(line *lineRow) string {
+	switch {
+	case line.Amount != r.Amount || line.Currency != r.Currency:
+		return lineAmount
+	case line.Key != "" && line.Key != r.key():
+		return lineState
+	default:
+		return ""
+	}
+}
+
+// settled confirms a payout; success reported settles every doubt. Money that moved
+// otherwise than it was sent keeps the payout from being sent once more.
+func (m *matching) settled(out outgoing, line *lineRow) (string, error) {
+	row, why := out.row, out.row.differs(line)
+	switch {
+	case row.Status == PayoutReconciled || row.Status == PayoutReturned:
+		return lineDuplicate, nil
+	case why == "" && (row.Status == PayoutPending || row.Status == PayoutBlocked || row.Status == PayoutCancelled):
+		why = lineState
+	}
+	if why != "" {
+		if row.underway() || row.Status == PayoutPending || row.Status == PayoutBlocked && !row.held() {
+			return why, m.blockLocked(out.claim, row, BlockedRailMismatch)
+		}
+		return why, nil
+	}
+	if row.underway() {
+		if err := m.accepted(out, line); err != nil {
+			return "", err
+		}
+	}
+	row.ReconciledAt = &m.now
+	return lineReconciled, m.stepPayout(out.claim, row, PayoutReconciled, fmt.Sprintf("The rail's report confirms the payout of %s.", row.money()))
+}
+
+// accepted is the rail's answer that did not arrive.
+func (m *matching) accepted(out outgoing, line *lineRow) error {
+	row := out.row
+	m.later.Queue(`update payout_attempts set ended_at = coalesce(ended_at, $1), outcome = 'accepted', provider_reference = $2
+		where payout_id = $3 and partner = $4 and key = $5 and coalesce(outcome, 'unknown') = 'unknown'`,
+		m.now, textOrNil(line.Reference), row.ID, row.Partner, row.key())
+	_, err := m.conclude(line.Rail, out.claim, row, RailAnswer{Outcome: OutcomeAccepted, Reference: line.Reference})
+	return err
+}
+
+// returned takes back a payout whose money came back and makes the one that takes
+// its place.
+func (m *matching) returned(ctx context.Context, out outgoing, line *lineRow) (string, error) {
+	row := out.row
+	switch {
+	case row.Status == PayoutReturned:
+		return lineDuplicate, nil
+	case row.Status != PayoutReleased && row.Status != PayoutReconciled:
+		return lineState, nil
+	}
+	if why := row.differs(line); why != "" {
+		return why, nil
+	}
+	if err := m.stepPayout(out.claim, row, PayoutReturned, fmt.Sprintf("The payout of %s came back (%s).", row.money(), line.Code)); err != nil {
+		return "", err
+	}
+	p, _, err := m.destination(ctx, out.claim, row)
+	if err != nil {
+		return "", err
+	}
+	if err := m.reopen(ctx, out.claim); err != nil {
+		return "", err
+	}
+	methods, err := methodsOf(ctx, m.unit, []*policyRow{p})
+	if err != nil {
+		return "", err
+	}
+	again := row.successor(m.fresh(row.Partner))
+	m.again = append(m.again, again)
+	m.siblings[out.claim.ID] = append(m.siblings[out.claim.ID], again)
+	return lineReturned, m.startPayout(p, out.claim, again, methods[p.ID])
+}
+
+// rejected is a definite refusal that came as a report. Of what was released before
+// it is a return.
+func (m *matching) rejected(ctx context.Context, out outgoing, line *lineRow) (string, error) {
+	row := out.row
+	switch {
+	case row.Status == PayoutReleased:
+		return m.returned(ctx, out, line)
+	case row.Status == PayoutBlocked:
+		return lineRejected, nil // it is known
+	case !row.underway() || row.differs(line) != "":
+		return lineState, nil
+	}
+	m.later.Queue(`update payout_attempts set ended_at = coalesce(ended_at, $1), outcome = 'refused', code = $2
+		where payout_id = $3 and partner = $4 and key = $5 and coalesce(outcome, 'unknown') = 'unknown'`,
+		m.now, textOrNil(line.Code), row.ID, row.Partner, row.key())
+	_, err := m.conclude(line.Rail, out.claim, row, RailAnswer{Outcome: OutcomeRefused, Code: line.Code})
+	return lineRejected, err
+}
+
+// reopen takes a closed claim back up.
+func (m *matching) reopen(ctx context.Context, claim *claimRow) error {
+	if claim.Status != ClaimClosed {
+		return nil
+	}
+	claim.ClosedAt = nil
+	return m.become(ctx, claim, ClaimApproved, "Money of the claim came back; it is open again.")
+}
+
+// become moves a claim in memory; write keeps it.
+func (m *matching) become(ctx context.Context, claim *claimRow, to ClaimStatus, summary string) error {
+	kind, err := step(m.unit, &claim.header, ClaimArrows, &claim.Status, to)
+	if err != nil {
+		return err
+	}
+	parts, err := m.partsOf(ctx, claim)
+	if err != nil {
+		return err
+	}
+	parts.payouts = nil
+	for _, row := range m.siblings[claim.ID] {
+		parts.payouts = append(parts.payouts, *row.public())
+	}
+	m.changed[claim.ID] = claim
+	return m.sayClaim(claim, kind, parts, summary)
+}
+
+// find keeps a line that does not fit.
+func (m *matching) find(line *lineRow) {
+	kinds := []string{lineUnknown, lineAmount, lineState, lineDuplicate}
+	if !slices.Contains(kinds, *line.Result) {
+		return
+	}
+	row := &findingRow{ID: newID(), CreatedAt: m.now, Kind: *line.Result, Rail: line.Rail, ReportID: line.ReportID, Line: &line.Number}
+	if line.payout != nil {
+		if out, ok := m.locked[*line.payout]; ok {
+			row.Partner, row.PayoutID = &out.row.Partner, &out.row.ID
+		}
+	}
+	m.findings = append(m.findings, row)
+}
+
+// closePaid closes the claims that are paid and confirmed in full.
+func (m *matching) closePaid(ctx context.Context, moved []outgoing) error {
+	for _, out := range moved {
+		claim := out.claim
+		if claim.Status != ClaimApproved || !paid(claim, m.siblings[claim.ID]) {
+			continue
+		}
+		claim.ClosedAt = &m.now
+		if err := m.become(ctx, claim, ClaimClosed, "Everything the claim owes is paid and confirmed; it is closed."); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keepClaims writes where locked claims stand now.
+func (m *matching) keepClaims() {
+	var ids []uuid.UUID
+	var partners, status []string
+	var versions []int64
+	var closed []*time.Time
+	for id, claim := range m.changed {
+		ids, partners, status = append(ids, id), append(partners, claim.Partner), append(status, string(claim.Status))
+		versions, closed = append(versions, claim.Version), append(closed, claim.ClosedAt)
+	}
+	m.later.Queue(`update claims as c set status = n.status, closed_at = n.closed, version = n.version, updated_at = $1
+		from unnest($2::uuid[], $3::text[], $4::text[], $5::bigint[], $6::timestamptz[]) as n (id, partner, status, version, closed)
+		where c.id = n.id and c.partner = n.partner`, m.now, ids, partners, status, versions, closed)
+}

@@ -1,0 +1,156 @@
+package model_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/model"
+	"parapet/model/modeltest"
+	"parapet/model/money"
+	"parapet/model/wire"
+)
+
+// line is a rail's word about a payout's first key.
+func line(payout wire.Payout, status string) model.ReportLine {
+	return model.ReportLine{Key: payout.ID + ".1", Reference: "ref-1", Amount: payout.Amount, Status: status}
+}
+
+// reconcile takes a report of these lines that tells the truth of itself.
+func reconcile(t *testing.T, b *modeltest.Bundle, name string, lines ...model.ReportLine) *model.Reconciliation {
+	t.Helper()
+	sums := map[string]int64{}
+	for _, l := range lines {
+		sums[l.Amount.Currency] += l.Amount.Amount
+	}
+	done, err := b.Service.Reconcile(t.Context(), b.Operator, model.Report{
+		Rail: modeltest.RailName, Name: name, Lines: new(len(lines)), Sums: sums, Until: new(b.Now()),
+	}, reading(lines))
+	require.NoError(t, err)
+	return done
+}
+
+func reading(lines []model.ReportLine) func(func(model.ReportLine) error) error {
+	return func(each func(model.ReportLine) error) error {
+		for _, l := range lines {
+			if err := each(l); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// findings are the kinds of the open ones, newest first.
+func findings(t *testing.T, b *modeltest.Bundle) (kinds []string) {
+	t.Helper()
+	list, err := b.Service.ListFindings(t.Context(), b.Operator, false, model.PageRequest{})
+	require.NoError(t, err)
+	for _, f := range list.Data {
+		kinds = append(kinds, f.Kind)
+	}
+	return kinds
+}
+
+func TestAReportConfirmsAndClosesAndAReturnReopens(t *testing.T) {
+	t.Parallel()
+	b, claim, payout := ending(t, modeltest.Accepted)
+	require.Equal(t, "released", payout.Status)
+	done := reconcile(t, b, "monday", line(payout, "settled"))
+	require.Equal(t, map[string]int{"reconciled": 1}, done.Results)
+	require.Zero(t, done.Missing)
+	payout = only(t, b, claim)
+	require.Equal(t, "reconciled", payout.Status)
+	require.NotNil(t, payout.ReconciledAt)
+	closed := b.Claim(claim.ID)
+	require.Equal(t, "closed", closed.Status)
+	require.NotNil(t, closed.ClosedAt)
+	before := b.Rows()
+	again := reconcile(t, b, "monday", line(payout, "settled"))
+	require.True(t, again.Again)
+	require.Equal(t, done.ID, again.ID)
+	require.Equal(t, before, b.Rows(), "the same report changes nothing")
+
+	back := line(payout, "returned")
+	back.Code = "AC04"
+	require.Equal(t, map[string]int{"returned": 1}, reconcile(t, b, "tuesday", back).Results)
+	reopened := b.Claim(claim.ID)
+	require.Equal(t, "approved", reopened.Status)
+	require.Nil(t, reopened.ClosedAt)
+	require.Equal(t, "returned", reopened.Payouts[0].Status)
+	second := reopened.Payouts[1]
+	require.Equal(t, payout.ID, *second.ReplacesPayoutID)
+	require.Equal(t, "approval_required", *second.BlockedReason)
+	require.Contains(t, b.Told(claim.ID), "claim.reopened")
+	_, err := approve(t, b, "ann", second)
+	require.NoError(t, err)
+	b.Work()
+	require.Equal(t, map[string]int{"reconciled": 1}, reconcile(t, b, "wednesday", line(second, "settled")).Results)
+	require.Equal(t, "closed", b.Claim(claim.ID).Status)
+	require.Empty(t, findings(t, b))
+}
+
+func TestAReportSettlesADoubt(t *testing.T) {
+	t.Parallel()
+	b, claim, payout := ending(t, modeltest.Unknown)
+	require.Equal(t, map[string]int{"reconciled": 1}, reconcile(t, b, "r", line(payout, "settled")).Results)
+	require.Equal(t, "reconciled", only(t, b, claim).Status)
+	require.Equal(t, []string{"payout.released", "payout.reconciled", "claim.closed"}, b.Told(claim.ID)[len(b.Told(claim.ID))-3:])
+}
+
+func TestARejectionEndsAKey(t *testing.T) {
+	t.Parallel()
+	b, claim, payout := ending(t, modeltest.Unknown)
+	require.Equal(t, map[string]int{"rejected": 1}, reconcile(t, b, "r", line(payout, "rejected")).Results)
+	require.Equal(t, "rail_rejected", *only(t, b, claim).BlockedReason)
+}
+
+func TestEveryDifferenceIsAFindingUntilItIsClosed(t *testing.T) {
+	t.Parallel()
+	b, claim, payout := ending(t, modeltest.Accepted)
+	other := line(payout, "settled")
+	other.Amount = money.New(payout.Amount.Amount+1, "USD")
+	nobody := model.ReportLine{Reference: "x-1", Amount: money.New(5, "USD"), Status: "settled"}
+	done := reconcile(t, b, "bad", nobody, other)
+	require.Equal(t, map[string]int{"unknown": 1, "amount": 1}, done.Results)
+	require.Equal(t, 1, done.Missing)
+	require.Equal(t, "released", only(t, b, claim).Status)
+	require.ElementsMatch(t, []string{"unknown", "amount", "missing"}, findings(t, b))
+	done = reconcile(t, b, "good", line(payout, "settled"), line(payout, "settled"))
+	require.Equal(t, map[string]int{"reconciled": 1, "duplicate": 1}, done.Results)
+	require.ElementsMatch(t, []string{"unknown", "amount", "duplicate"}, findings(t, b), "what was missing was found")
+
+	list, err := b.Service.ListFindings(t.Context(), b.Operator, false, model.PageRequest{})
+	require.NoError(t, err)
+	closing := model.FindingRequest{ID: list.Data[0].ID, Reason: "The bank booked it twice."}
+	_, err = b.Service.CloseFinding(t.Context(), b.Acme, closing)
+	require.Equal(t, model.CodeInsufficientScope, failure(t, err).Code)
+	_, err = b.Service.CloseFinding(t.Context(), b.Operator, model.FindingRequest{ID: closing.ID, Reason: " "})
+	require.Equal(t, []string{"/reason"}, pointers(failure(t, err)))
+	closed, err := b.Service.CloseFinding(t.Context(), b.Operator, closing)
+	require.NoError(t, err)
+	require.Equal(t, b.Operator.Name, *closed.ClosedBy)
+	_, err = b.Service.CloseFinding(t.Context(), b.Operator, closing)
+	require.Equal(t, model.CodeStateConflict, failure(t, err).Code)
+	require.Len(t, findings(t, b), 2)
+}
+
+func TestHalfAReportIsRefusedWhole(t *testing.T) {
+	t.Parallel()
+	b, _, payout := ending(t, modeltest.Accepted)
+	lines := []model.ReportLine{line(payout, "settled")}
+	before := b.Rows()
+	for pointer, in := range map[string]model.Report{
+		"/line_count": {Rail: modeltest.RailName, Lines: new(2)},
+		"/sums":       {Rail: modeltest.RailName, Sums: map[string]int64{"USD": 1}},
+	} {
+		_, err := b.Service.Reconcile(t.Context(), b.Operator, in, reading(lines))
+		require.Equal(t, []string{pointer}, pointers(failure(t, err)))
+	}
+	wrong := line(payout, "maybe")
+	_, err := b.Service.Reconcile(t.Context(), b.Operator, model.Report{Rail: modeltest.RailName}, reading([]model.ReportLine{lines[0], wrong}))
+	require.Equal(t, []string{"/lines/1/status"}, pointers(failure(t, err)))
+	_, err = b.Service.Reconcile(t.Context(), b.Acme, model.Report{Rail: modeltest.RailName}, reading(lines))
+	require.Equal(t, model.CodeInsufficientScope, failure(t, err).Code)
+	require.Equal(t, before, b.Rows())
+}
