@@ -88,6 +88,23 @@ func statusOf(media string, refusals gqlerror.List) int {
 // write sends a response. What failed before anything ran has no data. The data,
 // which may be long, is not copied on its way.
 func write(w http.ResponseWriter, media string, status int, ran bool, response *graphql.Response) {
+	parts, length := body(response, ran), 0
+	for _, part := range parts {
+		length += len(part)
+	}
+	header := w.Header()
+	header.Set("Content-Type", media+"; charset=utf-8")
+	header.Set("Content-Length", strconv.Itoa(length))
+	header.Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(status)
+	for _, part := range parts {
+		_, _ = w.Write(part) // a caller who is gone cannot be told
+	}
+}
+
+// body is a response as it is written, in parts: errors first, as the specification
+// advises, and the data as it came.
+func body(response *graphql.Response, ran bool) [][]byte {
 	var head, tail bytes.Buffer
 	head.WriteByte('{')
 	if len(response.Errors) > 0 {
@@ -110,14 +127,7 @@ func write(w http.ResponseWriter, media string, status int, ran bool, response *
 		member(&tail, "extensions", response.Extensions)
 	}
 	tail.WriteByte('}')
-	header := w.Header()
-	header.Set("Content-Type", media+"; charset=utf-8")
-	header.Set("Content-Length", strconv.Itoa(head.Len()+len(data)+tail.Len()))
-	header.Set("X-Content-Type-Options", "nosniff")
-	w.WriteHeader(status)
-	for _, part := range [][]byte{head.Bytes(), data, tail.Bytes()} {
-		_, _ = w.Write(part) // a caller who is gone cannot be told
-	}
+	return [][]byte{head.Bytes(), data, tail.Bytes()}
 }
 
 func member(body *bytes.Buffer, name string, value any) {

@@ -57,6 +57,8 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	d.handler.ServeHTTP(w, r.WithContext(visit.With(r.Context(), &visit.Visit{
 		RequestID: "req-1",
 		Admit:     func(context.Context) (model.Actor, error) { return d.admit(r.Header.Get("Authorization")) },
+		AdmitBy:   func(_ context.Context, by string) (model.Actor, error) { return d.admit(by) },
+		Lasting:   context.WithCancel,
 		Shown: func(_ context.Context, err error) *model.Error {
 			return refusal.Shown(err, func() bool { return false })
 		},

@@ -33,11 +33,24 @@ type Config struct {
 	Trusted map[string]string
 	// Page is where a browser is sent that comes by itself; empty: nowhere.
 	Page string
+	// Streams bound subscriptions.
+	Streams Streams
 }
+
+// Door is the handler.
+type Door struct {
+	http.Handler
+
+	streams *streams
+}
+
+// Close ends every subscription at once, with a reason that sends its client to
+// another server, and waits until they were told.
+func (d *Door) Close() { d.streams.end() }
 
 // New makes the door. It serves requests that carry a visit: who mounts it decides
 // how callers are admitted. Errors: a trusted document that cannot run.
-func New(config Config) (http.Handler, error) {
+func New(config Config) (*Door, error) {
 	if config.Service == nil {
 		return nil, errors.New("the GraphQL door needs a service")
 	}
@@ -53,13 +66,15 @@ func New(config Config) (http.Handler, error) {
 		return nil, err
 	}
 	server := handler.New(schema)
-	server.AddTransport(judge.before(overHTTP{}))
+	streams := newStreams(config.Streams, config.Service)
+	server.AddTransport(judge.before(overSocket{streams}))
+	server.AddTransport(judge.before(overHTTP{streams}))
 	server.SetQueryCache(handed{})
 	server.Use(costs{})
 	server.AroundFields(straight.New(schema.Schema()).AroundField)
 	server.SetErrorPresenter(present)
 	server.SetRecoverFunc(survive)
-	return welcomed(config.Page, admitted(config.Service, server)), nil
+	return &Door{welcomed(config.Page, admitted(config.Service, server)), streams}, nil
 }
 
 // welcomed sends somebody who typed the address to the page where one can ask.
@@ -76,9 +91,14 @@ func welcomed(page string, next http.Handler) http.Handler {
 	})
 }
 
-// admitted finds out who asks before anything is read of what they say.
+// admitted finds out who asks before anything is read of what they say. A socket may
+// tell that in its first message.
 func admitted(service *model.Service, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if upgrades(r) && r.Header.Get("Authorization") == "" {
+			next.ServeHTTP(w, r)
+			return
+		}
 		ctx := r.Context()
 		actor, err := visit.From(ctx).Admit(ctx)
 		if err != nil {

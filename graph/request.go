@@ -39,7 +39,7 @@ type posted struct {
 }
 
 // params are the request as the executor takes it.
-func (p *posted) params(r *http.Request) *graphql.RawParams {
+func (p *posted) params(headers http.Header) *graphql.RawParams {
 	if p.DocumentID != "" {
 		if p.Extensions == nil {
 			p.Extensions = map[string]any{}
@@ -47,7 +47,7 @@ func (p *posted) params(r *http.Request) *graphql.RawParams {
 		p.Extensions[documentID] = p.DocumentID
 	}
 	return &graphql.RawParams{
-		Query: p.Query, OperationName: p.OperationName, Variables: p.Variables, Extensions: p.Extensions, Headers: r.Header,
+		Query: p.Query, OperationName: p.OperationName, Variables: p.Variables, Extensions: p.Extensions, Headers: headers,
 	}
 }
 

@@ -12,15 +12,23 @@ import (
 
 // overHTTP is the GraphQL over HTTP specification, draft of July 2025: one
 // operation a request, by POST, or by GET where it changes nothing.
-type overHTTP struct{}
+//
+// A subscription is answered as server-sent events, and so is anything that is
+// wanted in no other form.
+type overHTTP struct{ streams *streams }
 
 // Supports everything that is no other transport's.
 func (overHTTP) Supports(*http.Request) bool { return true }
 
 // Do answers one request.
-func (overHTTP) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor) {
+func (o overHTTP) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor) {
 	ctx := r.Context()
-	media, err := mediaType(r.Header.Values("Accept"))
+	accept := r.Header.Values("Accept")
+	media, err := mediaType(accept)
+	streamed, only := wantsEvents(accept), false
+	if err != nil && streamed {
+		only, err = true, nil
+	}
 	if err == nil {
 		err = allowed(w, r.Method)
 	}
@@ -33,14 +41,21 @@ func (overHTTP) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphExe
 		refuse(ctx, w, media, err)
 		return
 	}
-	operation, refusals := exec.CreateOperationContext(ctx, asked.params(r))
+	operation, refusals := exec.CreateOperationContext(ctx, asked.params(r.Header))
 	ctx = graphql.WithOperationContext(ctx, operation)
-	if len(refusals) > 0 {
-		write(w, media, statusOf(media, refusals), false, exec.DispatchError(ctx, refusals))
-		return
+	streamed = streamed && (only || len(refusals) == 0 && operation.Operation.Operation == ast.Subscription)
+	if len(refusals) == 0 {
+		err = fits(w, r, operation, length, streamed)
 	}
-	if err := fits(w, r, operation, length); err != nil {
+	switch {
+	case err != nil:
 		refuse(ctx, w, media, err)
+		return
+	case streamed:
+		o.streams.over(ctx, w, exec, operation, refusals, reader(ctx).Actor)
+		return
+	case len(refusals) > 0:
+		write(w, media, statusOf(media, refusals), false, exec.DispatchError(ctx, refusals))
 		return
 	}
 	responses, ctx := exec.DispatchOperation(ctx, operation)
@@ -59,12 +74,12 @@ func allowed(w http.ResponseWriter, method string) error {
 // fits refuses an operation that must not come in this way: a mutation by GET,
 // which anybody's link could start, a subscription where nobody listens, and a
 // body as long as an attachment that carries none.
-func fits(w http.ResponseWriter, r *http.Request, operation *graphql.OperationContext, length int) error {
+func fits(w http.ResponseWriter, r *http.Request, operation *graphql.OperationContext, length int, streamed bool) error {
 	switch kind := operation.Operation.Operation; {
 	case kind == ast.Mutation && r.Method != http.MethodPost:
 		w.Header().Set("Allow", http.MethodPost)
 		return model.Fail(model.CodeMethodNotAllowed, "A mutation is sent by POST.")
-	case kind == ast.Subscription:
+	case kind == ast.Subscription && !streamed:
 		return model.Fail(model.CodeNotAcceptable, "A subscription is answered with Accept: text/event-stream, or over a WebSocket.")
 	case length > bodyLimit && !attaches(operation):
 		return visit.From(r.Context()).TooLarge(bodyLimit)

@@ -10,6 +10,9 @@ import (
 	"parapet/model"
 )
 
+// mostBlamed is how many causes one line of log tells: what lasts can fail often.
+const mostBlamed = 20
+
 // beside serves another door's address.
 func (d *door) beside(address string, handler http.Handler) http.Handler {
 	shared := &route{path: address}
@@ -17,17 +20,24 @@ func (d *door) beside(address string, handler http.Handler) http.Handler {
 		c := w.(*call)
 		c.request, c.route = r, shared
 		var blaming sync.Mutex
+		blamed := 0
 		ctx := visit.With(r.Context(), &visit.Visit{
 			RequestID: c.id,
-			Admit:     func(ctx context.Context) (model.Actor, error) { return d.welcome(ctx, c) },
-			Shown:     d.shown,
-			Hurry:     c.hurry,
-			TooLarge:  c.tooLarge,
-			CutOff:    c.cutOff,
+			Admit: func(ctx context.Context) (model.Actor, error) {
+				return d.welcome(ctx, c, c.request.Header.Values("Authorization")...)
+			},
+			AdmitBy:  func(ctx context.Context, by string) (model.Actor, error) { return d.welcome(ctx, c, by) },
+			Lasting:  c.lasting,
+			Shown:    d.shown,
+			Hurry:    c.hurry,
+			TooLarge: c.tooLarge,
+			CutOff:   c.cutOff,
 			Blame: func(cause error) {
 				blaming.Lock()
 				defer blaming.Unlock()
-				c.cause, c.whole = errors.Join(c.cause, cause), true
+				if blamed++; blamed <= mostBlamed {
+					c.cause, c.whole = errors.Join(c.cause, cause), true
+				}
 			},
 		})
 		handler.ServeHTTP(c, r.WithContext(ctx))
@@ -36,8 +46,8 @@ func (d *door) beside(address string, handler http.Handler) http.Handler {
 
 // welcome is admit for a door that writes its own refusals: their headers are the
 // same everywhere.
-func (d *door) welcome(ctx context.Context, c *call) (model.Actor, error) {
-	err := d.admit(ctx, c)
+func (d *door) welcome(ctx context.Context, c *call, authorization ...string) (model.Actor, error) {
+	err := d.admit(ctx, c, authorization...)
 	if err != nil {
 		d.hint(c, d.shown(ctx, err))
 	}

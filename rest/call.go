@@ -19,18 +19,20 @@ import (
 type call struct {
 	http.ResponseWriter
 
-	request  *http.Request // with the short base address; path values are set
-	instance string        // the path as it was called
-	base     string        // the base address as it was called
-	began    time.Time     // zero without a clock
-	id       string        // X-Request-Id
-	trace    trace         // traceparent
-	route    *route        // nil until one was found
-	actor    model.Actor   // who asks; zero until authenticated
-	query    *query        // what was asked besides; nil until read
-	status   int           // 0 until the answer has begun
-	cause    error         // why it failed, for the log
-	whole    bool          // the answer itself tells of its failure, whatever its status
+	request    *http.Request   // with the short base address; path values are set
+	instance   string          // the path as it was called
+	base       string          // the base address as it was called
+	began      time.Time       // zero without a clock
+	id         string          // X-Request-Id
+	trace      trace           // traceparent
+	route      *route          // nil until one was found
+	actor      model.Actor     // who asks; zero until authenticated
+	query      *query          // what was asked besides; nil until read
+	connection context.Context //nolint:containedctx // of the connection, before a request's time bounds it
+	unbound    func()          // nobody watches any more how long it takes
+	status     int             // 0 until the answer has begun
+	cause      error           // why it failed, for the log
+	whole      bool            // the answer itself tells of its failure, whatever its status
 }
 
 func newCall(w http.ResponseWriter, r *http.Request) *call {
@@ -83,8 +85,10 @@ func (c *call) path(name string) string { return c.request.PathValue(name) }
 func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), answerTimeout+granted(r))
 	defer cancel()
-	defer d.watch(ctx, cancel)()
+	unwatch := d.watch(ctx, cancel)
+	defer unwatch()
 	c := newCall(w, r)
+	c.unbound, c.connection = unwatch, r.Context()
 	if d.Now != nil {
 		c.began = d.Now()
 	}

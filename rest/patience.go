@@ -104,3 +104,12 @@ func (d *door) lost(ctx context.Context, err error) bool {
 	defer cancel()
 	return d.Alive(asking) != nil
 }
+
+// lasting is a context for an answer that goes on: it ends with the connection, or
+// when the caller of lasting says so, and not with the time that requests have.
+func (c *call) lasting(ctx context.Context) (context.Context, context.CancelFunc) {
+	c.unbound()
+	lasting, end := context.WithCancel(context.WithoutCancel(ctx))
+	release := context.AfterFunc(c.connection, end)
+	return lasting, func() { release(); end() }
+}

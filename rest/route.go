@@ -221,7 +221,7 @@ func (d *door) handle(r *route) {
 // serve answers in the contract's order: who asks, how they want to be answered,
 // what they say, and then the domain.
 func (d *door) serve(ctx context.Context, c *call) error {
-	if err := d.admit(ctx, c); err != nil {
+	if err := d.admit(ctx, c, c.request.Header.Values("Authorization")...); err != nil {
 		return err
 	}
 	if err := c.permitted(); err != nil {
@@ -252,8 +252,8 @@ func (c *call) permitted() error {
 }
 
 // admit finds out who asks, and whether not too often.
-func (d *door) admit(ctx context.Context, c *call) error {
-	token, err := auth.BearerFrom(c.request.Header.Values("Authorization")...)
+func (d *door) admit(ctx context.Context, c *call, authorization ...string) error {
+	token, err := auth.BearerFrom(authorization...)
 	if err == nil {
 		c.actor, err = d.Authenticate(ctx, token)
 	}

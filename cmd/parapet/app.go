@@ -43,6 +43,7 @@ type app struct {
 	guard    *egress.Guard // of connections to addresses that others named
 	service  *model.Service
 	handler  http.Handler
+	graphql  *graph.Door
 	metrics  *metrics
 	workers  *jobs.Workers
 }
@@ -140,14 +141,20 @@ func (a *app) beside() (map[string]http.Handler, error) {
 		maps.Copy(doors, page)
 	}
 	maps.Copy(doors, a.railDoors())
-	graphql, err := a.graphql()
-	doors["/graphql"] = graphql
-	return doors, err
+	var err error
+	if a.graphql, err = a.newGraphQL(); err != nil {
+		return nil, err
+	}
+	doors["/graphql"] = a.graphql
+	return doors, nil
 }
 
-// graphql answers at /graphql.
-func (a *app) graphql() (http.Handler, error) {
-	config := graph.Config{Service: a.service, Limits: guard.Standard(), Secretive: !a.settings.Introspection}
+// newGraphQL answers at /graphql.
+func (a *app) newGraphQL() (*graph.Door, error) {
+	config := graph.Config{
+		Service: a.service, Limits: guard.Standard(), Secretive: !a.settings.Introspection,
+		Streams: graph.Streams{Now: time.Now, Origins: a.settings.Origins},
+	}
 	config.Limits.Cost = a.settings.QueryCost
 	if a.settings.Sandbox {
 		config.Page = sandbox.Path
@@ -192,7 +199,12 @@ func (a *app) run(ctx context.Context, listener, metrics net.Listener) error {
 			DisableGeneralOptionsHandler: true, // OPTIONS * is answered like everything else
 		}
 		server.RegisterOnShutdown(a.service.EndWaits)
-		group.Go(func() error { return serveUntil(ctx, server, listener) })
+		server.RegisterOnShutdown(a.graphql.Close)
+		group.Go(func() error {
+			err := serveUntil(ctx, server, listener)
+			a.graphql.Close() // the server does not wait for WebSockets
+			return err
+		})
 	}
 	if metrics != nil {
 		mux := http.NewServeMux()

@@ -58,6 +58,7 @@ type settings struct {
 	Introspection  bool          `env:"PARAPET_GRAPHQL_INTROSPECTION" envDefault:"true" help:"whether GraphQL tells its schema"`
 	TrustedQueries string        `env:"PARAPET_GRAPHQL_TRUSTED_DOCUMENTS" envDefault:"" help:"a manifest file, or a folder of *.graphql files: the only GraphQL documents that run; empty: any"`
 	QueryCost      int           `env:"PARAPET_GRAPHQL_COST" envDefault:"25000" help:"most records that one GraphQL operation may be able to return"`
+	Origins        []string      `env:"PARAPET_GRAPHQL_ORIGINS" help:"origins whose pages may open a WebSocket, https://console.example.com, separated by commas; the server's own always may"`
 	Sandbox        bool          `env:"PARAPET_SANDBOX" envDefault:"false" help:"whether /sandbox is there: a page to try GraphQL, with sign-in at the first issuer; always in development"`
 	SandboxClient  string        `env:"PARAPET_SANDBOX_CLIENT" envDefault:"console" help:"the public OAuth client of that page; it returns to /sandbox"`
 	LogLevel       string        `env:"PARAPET_LOG_LEVEL" envDefault:"info" help:"debug, info, warn or error"`

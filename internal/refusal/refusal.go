@@ -24,6 +24,8 @@ type Kind struct {
 const (
 	CodeQueryTooCostly  model.Code = "query_too_costly"
 	CodeQueryNotTrusted model.Code = "query_not_trusted"
+	CodeOriginRefused   model.Code = "origin_refused"
+	CodeReadTooSlowly   model.Code = "read_too_slowly"
 	// The name that clients of automatic persisted queries look for.
 	CodePersistedQueryNotFound model.Code = "PERSISTED_QUERY_NOT_FOUND"
 )
@@ -65,6 +67,8 @@ var kinds = map[model.Code]Kind{
 	model.CodeReferenceTaken:        {http.StatusUnprocessableEntity, "The partner_reference is taken", false},
 	CodeQueryTooCostly:              {http.StatusUnprocessableEntity, "The query asks for too much", false},
 	CodeQueryNotTrusted:             {http.StatusForbidden, "The query is not one that this server runs", false},
+	CodeOriginRefused:               {http.StatusForbidden, "Pages of this origin may not connect", false},
+	CodeReadTooSlowly:               {http.StatusRequestTimeout, "The answer was read too slowly", true},
 	CodePersistedQueryNotFound:      {http.StatusNotFound, "The persisted query is not known", true},
 	model.CodeRateLimited:           {http.StatusTooManyRequests, "Too many requests", true},
 	model.CodeInternal:              {http.StatusInternalServerError, "Something went wrong on our side", false},

@@ -17,6 +17,12 @@ type Visit struct {
 	// not too often. It writes the headers that tell so. Errors: token_missing,
 	// token_invalid, token_expired, insufficient_scope, rate_limited, unavailable.
 	Admit func(context.Context) (model.Actor, error)
+	// AdmitBy is Admit by the value of an Authorization header that came another way:
+	// a browser's WebSocket can bring it in a message only.
+	AdmitBy func(ctx context.Context, authorization string) (model.Actor, error)
+	// Lasting lifts the front's bounds of time from a request that goes on for as long
+	// as its caller wants. The context it returns ends when the caller leaves.
+	Lasting func(context.Context) (context.Context, context.CancelFunc)
 	// Shown is an error as it may be shown.
 	Shown func(context.Context, error) *model.Error
 	// Hurry bounds the arrival of the request's body; what it returns lifts the

@@ -1,0 +1,140 @@
+package graph_test
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+
+	"github.com/coder/websocket"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/stretchr/testify/require"
+
+	"parapet/graph"
+)
+
+// client is a WebSocket of a test's.
+type client struct {
+	*websocket.Conn
+
+	t   *testing.T
+	err error // that ended it
+}
+
+// said is a message of the server's; the zero value when it closed.
+type said struct {
+	ID, Type string
+	Payload  jsontext.Value
+}
+
+func (s *served) connect(t *testing.T, header http.Header, protocols ...string) (c *client, status int, err error) {
+	t.Helper()
+	conn, response, err := websocket.Dial(t.Context(), s.address+"/graphql", &websocket.DialOptions{Subprotocols: protocols, HTTPHeader: header})
+	if err == nil {
+		t.Cleanup(func() { _ = conn.CloseNow() })
+	} else {
+		_ = response.Body.Close()
+	}
+	return &client{Conn: conn, t: t}, response.StatusCode, err
+}
+
+// dial is a socket that was greeted.
+func (s *served) dial(t *testing.T, as string) *client {
+	t.Helper()
+	c, _, err := s.connect(t, nil, "graphql-transport-ws")
+	require.NoError(t, err)
+	c.say(fmt.Sprintf(`{"type":"connection_init","payload":{"Authorization":%q}}`, as))
+	require.Equal(t, "connection_ack", c.hear().Type)
+	return c
+}
+
+func (c *client) say(text string) {
+	c.t.Helper()
+	require.NoError(c.t, c.Write(c.t.Context(), websocket.MessageText, []byte(text)))
+}
+
+func (c *client) hear() (m said) {
+	c.t.Helper()
+	_, text, err := c.Read(c.t.Context())
+	if c.err = err; err == nil {
+		require.NoError(c.t, json.Unmarshal(text, &m, json.MatchCaseInsensitiveNames(true)))
+	}
+	return m
+}
+
+func TestSocketsSpeakTheProtocol(t *testing.T) {
+	t.Parallel()
+	s := serve(t, graph.Streams{PerSocket: 2, Origins: []string{"https://console.example"}})
+	s.Quote("rain-excess", nil)
+	s.relay(t)
+	c := s.dial(t, "acme")
+	c.say(`{"type":"ping","payload":{"a":1}}`)
+	require.Equal(t, said{Type: "pong", Payload: jsontext.Value(`{"a":1}`)}, c.hear())
+	c.say(`{"id":"q","type":"subscribe","payload":{"query":"{ viewer { name } }"}}`)
+	require.Contains(t, string(c.hear().Payload), `{"data":{"viewer":{"name":"acme-client"}},"extensions":{"cost":{"requested":1`)
+	require.Equal(t, said{ID: "q", Type: "complete"}, c.hear())
+	c.say(`{"id":"b","type":"subscribe","payload":{"query":"subscription { events { nothing } }"}}`)
+	refused := c.hear()
+	require.Equal(t, "error", refused.Type)
+	require.Contains(t, string(refused.Payload), "validation_failed")
+	for _, id := range []string{"1", "2"} {
+		c.say(fmt.Sprintf(`{"id":%q,"type":"subscribe","payload":{"query":"subscription($n: Long) { events(afterSequence: $n) { sequence } }","variables":{"n":0}}}`, id))
+		require.Equal(t, id, c.hear().ID)
+	}
+	c.say(`{"id":"3","type":"subscribe","payload":{"query":"{ viewer { name } }"}}`)
+	require.Contains(t, string(c.hear().Payload), "rate_limited")
+	c.say(`{"id":"1","type":"complete"}`)
+	s.Quote("rain-excess", nil)
+	s.relay(t)
+	require.Equal(t, "2", c.hear().ID, "the other one goes on")
+	c.say(`{"id":"2","type":"subscribe","payload":{"query":"{ viewer { name } }"}}`)
+	for c.hear().Type != "" {
+	}
+	require.Equal(t, websocket.StatusCode(4409), websocket.CloseStatus(c.err))
+}
+
+func TestSocketsAreRefused(t *testing.T) {
+	t.Parallel()
+	s := serve(t, graph.Streams{Origins: []string{"https://console.example"}})
+	const protocol = "graphql-transport-ws"
+	for name, test := range map[string]struct {
+		say  []string
+		code websocket.StatusCode
+	}{
+		"no greeting":    {[]string{`{"id":"1","type":"subscribe","payload":{"query":"{viewer{name}}"}}`}, 4401},
+		"no token":       {[]string{`{"type":"connection_init"}`}, 4403},
+		"a wrong token":  {[]string{`{"type":"connection_init","payload":{"authorization":"Bearer x"}}`}, 4403},
+		"no JSON":        {[]string{`{`}, 4400},
+		"a wrong type":   {[]string{`{"type":"start"}`}, 4400},
+		"greeting twice": {[]string{`{"type":"connection_init","payload":{"Authorization":"acme"}}`, `{"type":"connection_init"}`}, 4429},
+		"no id":          {[]string{`{"type":"connection_init","payload":{"Authorization":"acme"}}`, `{"type":"subscribe","payload":{}}`}, 4400},
+		"too long":       {[]string{string(make([]byte, 2<<20))}, websocket.StatusMessageTooBig},
+	} {
+		c, _, err := s.connect(t, nil, protocol)
+		require.NoError(t, err)
+		for _, text := range test.say {
+			_ = c.Write(t.Context(), websocket.MessageText, []byte(text))
+		}
+		for c.hear().Type != "" {
+		}
+		require.Equal(t, test.code, websocket.CloseStatus(c.err), "%s: %v", name, c.err)
+	}
+	other, _, err := s.connect(t, nil, "graphql-ws")
+	require.NoError(t, err)
+	other.hear()
+	require.Equal(t, websocket.StatusCode(4406), websocket.CloseStatus(other.err))
+	for origin, welcome := range map[string]bool{s.address: true, "https://console.example": true, "https://evil.example": false, "null": false} {
+		_, status, err := s.connect(t, http.Header{"Origin": {origin}}, protocol)
+		require.Equal(t, welcome, err == nil, origin)
+		if !welcome {
+			require.Equal(t, http.StatusForbidden, status)
+		}
+	}
+	_, status, err := s.connect(t, http.Header{"Authorization": {"nonsense"}}, protocol)
+	require.Error(t, err)
+	require.Equal(t, http.StatusUnauthorized, status)
+	c, _, err := s.connect(t, http.Header{"Authorization": {"acme"}}, protocol)
+	require.NoError(t, err)
+	c.say(`{"type":"connection_init"}`)
+	require.Equal(t, "connection_ack", c.hear().Type, "the header's token is enough")
+}

@@ -1,0 +1,207 @@
+package graph
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/99designs/gqlgen/graphql"
+
+	"parapet/graph/node"
+	"parapet/internal/refusal"
+	"parapet/model"
+)
+
+// Streams bound what lasts longer than a request. Zero members mean the usual.
+type Streams struct {
+	// Now judges whether a token has ended; without it tokens end no stream.
+	Now func() time.Time
+	// Heartbeat is how often a stream shows that it lives, 12 seconds.
+	Heartbeat time.Duration
+	// Patience is how long a client may take to read what it was sent, 10 seconds.
+	// After that it is dropped with a reason, and after twice that without one.
+	Patience time.Duration
+	// PerPartner is how many subscriptions and sockets a partner may have open on this
+	// node, 100; PerSocket how many operations one socket, 20.
+	PerPartner int
+	PerSocket  int
+	// Origins are the addresses (https://console.example) whose pages may open a
+	// WebSocket besides the server's own.
+	Origins []string
+}
+
+func (s Streams) usual() Streams {
+	or := func(value *int, usual int) {
+		if *value == 0 {
+			*value = usual
+		}
+	}
+	or(&s.PerPartner, 100)
+	or(&s.PerSocket, 20)
+	if s.Heartbeat == 0 {
+		s.Heartbeat = 12 * time.Second
+	}
+	if s.Patience == 0 {
+		s.Patience = 10 * time.Second
+	}
+	return s
+}
+
+// streams holds everything that lasts, so that it can be counted and ended.
+type streams struct {
+	Streams
+
+	service *model.Service
+	closing context.Context //nolint:containedctx // ends when the server stops
+	close   context.CancelFunc
+
+	mu      sync.Mutex
+	held    map[string]int
+	running sync.WaitGroup
+}
+
+func newStreams(config Streams, service *model.Service) *streams {
+	s := &streams{Streams: config.usual(), service: service, held: map[string]int{}}
+	s.closing, s.close = context.WithCancel(context.Background())
+	return s
+}
+
+// Why a stream ends before its client wants it to.
+func errStopping() error {
+	e := model.Fail(model.CodeUnavailable, "This server stops. Subscribe again after the last sequence you have; another one answers.")
+	e.RetryAfter = time.Second
+	return e
+}
+
+func errExpired() error {
+	return model.Fail(model.CodeTokenExpired, "The access token has expired. Subscribe again with a new one, after the last sequence you have.")
+}
+
+func errSlow() error {
+	return model.Fail(refusal.CodeReadTooSlowly, "What was sent was not read in time. Subscribe again after the last sequence you have.")
+}
+
+// end ends everything with a reason, refuses what comes, and waits until clients
+// were told.
+func (s *streams) end() {
+	s.mu.Lock()
+	s.close()
+	s.mu.Unlock()
+	s.running.Wait()
+}
+
+// enter counts one more stream of an actor's. Errors: rate_limited, token_expired,
+// unavailable.
+func (s *streams) enter(actor model.Actor) (leave func(), err error) {
+	who := "partner/" + actor.Partner
+	if actor.Partner == "" {
+		who = "client/" + actor.Client
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.closing.Err() != nil:
+		return nil, errStopping()
+	case s.expired(actor):
+		return nil, errExpired()
+	case s.held[who] >= s.PerPartner:
+		return nil, model.Fail(model.CodeRateLimited, "You have %d subscriptions and sockets open here, the most there can be; close one first.", s.PerPartner)
+	}
+	s.held[who]++
+	s.running.Add(1)
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.held[who]--; s.held[who] == 0 {
+			delete(s.held, who)
+		}
+		s.running.Done()
+	}, nil
+}
+
+func (s *streams) expired(actor model.Actor) bool {
+	return s.Now != nil && !actor.Until.IsZero() && !s.Now().Before(actor.Until)
+}
+
+// keep ends a stream with the reason, when there is one, until ctx ends; beat shows
+// the client that the stream lives, and us whether the client does.
+func (s *streams) keep(ctx context.Context, actor model.Actor, end context.CancelCauseFunc, beat func() error) {
+	for {
+		wait := s.Heartbeat
+		if s.Now != nil && !actor.Until.IsZero() {
+			wait = max(0, min(wait, actor.Until.Sub(s.Now())))
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		case <-s.closing.Done():
+			timer.Stop()
+			end(errStopping())
+			return
+		case <-timer.C:
+		}
+		if s.expired(actor) {
+			end(errExpired())
+			return
+		}
+		if err := beat(); err != nil {
+			end(err)
+			return
+		}
+	}
+}
+
+// run hands every response of an operation to send. It returns why the operation
+// ended before its time; nil when it was over, or nobody wants it any more.
+func (s *streams) run(ctx context.Context, exec graphql.GraphExecutor, operation *graphql.OperationContext, actor model.Actor, send func(*graphql.Response) error) (err error) {
+	defer func() {
+		if panicked := recover(); panicked != nil {
+			err = fmt.Errorf("panic: %v\n%s", panicked, debug.Stack())
+		}
+	}()
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	ctx = node.With(ctx, &node.Reader{Service: s.service, Actor: actor, End: end})
+	responses, ctx := exec.DispatchOperation(graphql.WithOperationContext(ctx, operation), operation)
+	for {
+		response := responses(ctx)
+		if response == nil || ctx.Err() != nil {
+			return reason(ctx)
+		}
+		if err := send(response); err != nil {
+			return err
+		}
+	}
+}
+
+// reason is why a context ended; nil when the client wanted it.
+func reason(ctx context.Context) error {
+	cause := context.Cause(ctx)
+	if errors.Is(cause, context.Canceled) {
+		return nil
+	}
+	return cause
+}
+
+// errGone ends a stream whose client is not there any more; nobody can be told.
+var errGone = fmt.Errorf("the client is gone: %w", context.Canceled)
+
+// watch begins to measure how long a client takes to read; what it returns is its
+// judgement.
+func (s *streams) watch() (inTime func() error) {
+	if s.Now == nil {
+		return func() error { return nil }
+	}
+	began := s.Now()
+	return func() error {
+		if s.Now().Sub(began) > s.Patience {
+			return errSlow()
+		}
+		return nil
+	}
+}
