@@ -16,16 +16,16 @@ func (r *queryResolver) Occurrence(ctx context.Context, id string) (*node.Occurr
 	return reader(ctx).Occurrence(ctx, id)
 }
 
-func (r *queryResolver) Occurrences(ctx context.Context, first int, after *string, filter *node.HappenedFilterInput) (*node.Connection[*node.Occurrence], error) {
-	return reader(ctx).Occurrences(ctx, first, after, filter)
+func (r *queryResolver) Occurrences(ctx context.Context, first *int, after *string, filter *node.HappenedFilter, order *string) (*node.Connection[*node.Occurrence], error) {
+	return reader(ctx).Occurrences(ctx, first, after, filter, order)
 }
 
 func (r *queryResolver) Observation(ctx context.Context, id string) (*node.Observation, error) {
 	return reader(ctx).Observation(ctx, id)
 }
 
-func (r *queryResolver) Observations(ctx context.Context, first int, after *string, filter *node.HappenedFilterInput) (*node.Connection[*node.Observation], error) {
-	return reader(ctx).Observations(ctx, first, after, filter)
+func (r *queryResolver) Observations(ctx context.Context, first *int, after *string, filter *node.HappenedFilter, order *string) (*node.Connection[*node.Observation], error) {
+	return reader(ctx).Observations(ctx, first, after, filter, order)
 }
 
 func (r *queryResolver) Exposure(ctx context.Context, occurrence model.AsIf, partner *string, product *string, currency *string) (*node.Exposure, error) {

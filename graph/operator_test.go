@@ -65,8 +65,9 @@ func TestPartnersOverGraphQL(t *testing.T) {
 	var slugs []any
 	after := any(nil)
 	for more := true; more; {
-		page := d.dataAs(t, "operator", `query($after: String) { partners(first: 2, after: $after) { nodes { slug } pageInfo { hasNextPage endCursor } } }`,
+		page := d.dataAs(t, "operator", `query($after: String) { partners(first: 2, after: $after) { totalCount edges { cursor node { slug } } nodes { slug } pageInfo { hasNextPage endCursor } } }`,
 			map[string]any{"after": after})["partners"].(map[string]any)
+		require.EqualValues(t, 3, page["totalCount"])
 		for _, partner := range page["nodes"].([]any) {
 			slugs = append(slugs, partner.(map[string]any)["slug"])
 		}

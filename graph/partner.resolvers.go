@@ -28,6 +28,6 @@ func (r *queryResolver) Partner(ctx context.Context, slug string) (*wire.Partner
 	return reader(ctx).Partner(ctx, slug)
 }
 
-func (r *queryResolver) Partners(ctx context.Context, first *int, after *string) (*node.PartnerConnection, error) {
+func (r *queryResolver) Partners(ctx context.Context, first *int, after *string) (*node.Connection[*wire.Partner], error) {
 	return reader(ctx).Partners(ctx, first, after)
 }

@@ -84,7 +84,7 @@ func TestWhatAMagnitude7WouldCost(t *testing.T) {
 	d.As(d.Globex).Cover("quake-circle", nil)
 	const document = `query($first: Int! = 1, $after: String) { exposure(occurrence: {earthquake: {location: {latitude: 24.174, longitude: 121.653}, magnitude: "7.0", depthKm: "10"}}) {
 		occurredAt totals { currency touched nearMisses paying owed { amount } payable { amount } } bands { from to claims owed { amount } payable { amount } }
-		policies(first: $first, after: $after, nearMisses: true) { pageInfo { hasNextPage endCursor } edges { cursor } nodes {
+		policies(first: $first, after: $after, nearMisses: true) { totalCount pageInfo { hasNextPage endCursor } edges { cursor } nodes {
 			policyId policy { id status } met pays index { value } threshold { value } factor amount { amount } payable { amount } distanceKm radiusKm stage reasons sentences claim { id } } } } }`
 	got := d.data(t, document, nil)
 	require.EqualValues(t, 2, dig(t, got, "exposure", "totals", 0, "paying"))
@@ -95,6 +95,7 @@ func TestWhatAMagnitude7WouldCost(t *testing.T) {
 	require.ElementsMatch(t, []any{first.ID, second.ID}, []any{
 		dig(t, got, "exposure", "policies", "nodes", 0, "policy", "id"), dig(t, next, "exposure", "policies", "nodes", 0, "policyId"),
 	})
+	require.EqualValues(t, 2, dig(t, next, "exposure", "policies", "totalCount"))
 	require.Equal(t, []any{"THRESHOLD_MET"}, dig(t, next, "exposure", "policies", "nodes", 0, "reasons"))
 	all := d.dataAs(t, "operator", document, map[string]any{"first": 25})
 	require.EqualValues(t, 3, dig(t, all, "exposure", "totals", 0, "paying"))
@@ -118,11 +119,15 @@ func TestOccurrencesKnowTheirPolicies(t *testing.T) {
 	d.Observe(modeltest.Quake("us1", d.Now(), epicentre, "6.6"))
 	d.Work()
 	claim := d.OnlyClaim(policy)
-	const document = `query($filter: HappenedFilterInput) { occurrences(filter: $filter) { pageInfo { hasNextPage } edges { cursor node { id } } nodes { id source sourceEventId kind stage sandbox mergedInto
-		policies { nodes { policyId policy { id } met missedBy { value unit } claim { id status } } }
-		observations { nodes { id kind stage location { latitude } station measures { name value unit } aliases occurrenceId } } } } }`
+	const document = `query($filter: OccurrenceFilter) { occurrences(filter: $filter, order: OLDEST_FIRST) { totalCount pageInfo { hasNextPage } edges { cursor node { id } } nodes { id source sourceEventId kind stage sandbox mergedInto
+		policies { totalCount totalCountExceeded nodes { policyId policy { id } met missedBy { value unit } claim { id status } } }
+		observations { totalCount nodes { id kind stage location { latitude } station measures { name value unit } aliases occurrenceId } } } } }`
 	got := d.data(t, document, map[string]any{"filter": map[string]any{"kind": "EARTHQUAKE", "from": d.Now().Add(-time.Hour).Format(time.RFC3339)}})
 	require.Equal(t, claim.Occurrence.ID, dig(t, got, "occurrences", "nodes", 0, "id"))
+	require.EqualValues(t, 1, dig(t, got, "occurrences", "totalCount"))
+	require.EqualValues(t, 2, dig(t, got, "occurrences", "nodes", 0, "policies", "totalCount"))
+	require.Equal(t, false, dig(t, got, "occurrences", "nodes", 0, "policies", "totalCountExceeded"))
+	require.EqualValues(t, 1, dig(t, got, "occurrences", "nodes", 0, "observations", "totalCount"))
 	require.Equal(t, weak.ID, dig(t, got, "occurrences", "nodes", 0, "policies", "nodes", 0, "policy", "id"))
 	require.Equal(t, map[string]any{"value": "1.4", "unit": "mw"}, dig(t, got, "occurrences", "nodes", 0, "policies", "nodes", 0, "missedBy"))
 	require.Equal(t, map[string]any{"id": claim.ID, "status": "APPROVED"}, dig(t, got, "occurrences", "nodes", 0, "policies", "nodes", 1, "claim"))

@@ -59,6 +59,7 @@ func (s *Service) Expose(ctx context.Context, actor Actor, in ExposureRequest, p
 	if err != nil {
 		return nil, nil, err
 	}
+	e.page.count = func(context.Context) (int, error) { return e.listed, nil }
 	list, err := paged(e.page, e.first, (*verdict).rank, func(v *verdict) wire.Explanation { return *v.public() })
 	return total, list, err
 }
@@ -89,6 +90,7 @@ type exposing struct {
 	page       page
 	nearMisses bool
 	sums       map[string]*exposed // by currency
+	listed     int                 // verdicts of the whole list
 	first      []verdict           // the first ones behind the cursor, in order of rank
 }
 
@@ -152,6 +154,7 @@ func (e *exposing) add(verdicts []verdict) {
 			b.payable.add(v.payable())
 		}
 		if v.d.Met || e.nearMisses {
+			e.listed++
 			e.keep(v)
 		}
 	}

@@ -59,11 +59,7 @@ func (s *Service) fetch(ctx context.Context, actor Actor, q *bun.SelectQuery, in
 	if err != nil {
 		return p, err
 	}
-	all := q.Clone()
-	p.count = func(ctx context.Context) (int, error) {
-		n, err := s.db.NewSelect().TableExpr("(?) as counted", all.ColumnExpr("1").Limit(MaxTotal+1)).Count(ctx)
-		return int(n), err
-	}
+	p.count = s.counting(q.Clone().ColumnExpr("1"))
 	along := p.along.or(own).turned(p.last)
 	if p.after != "" {
 		after, err := uuid.Parse(p.after)
@@ -76,6 +72,14 @@ func (s *Service) fetch(ctx context.Context, actor Actor, q *bun.SelectQuery, in
 		return p, explain(fmt.Errorf("list %s: %w", name, err))
 	}
 	return p, nil
+}
+
+// counting counts the rows of a query, up to one more than MaxTotal.
+func (s *Service) counting(q *bun.SelectQuery) func(context.Context) (int, error) {
+	return func(ctx context.Context) (int, error) {
+		n, err := s.db.NewSelect().TableExpr("(?) as counted", q.Limit(MaxTotal+1)).Count(ctx)
+		return int(n), err
+	}
 }
 
 // name binds a cursor to the list and everything that narrows it.

@@ -50,11 +50,8 @@ type Page[T any] struct {
 func (p *Page[T]) Cursor(i int) (string, error) { return p.page.cursor(p.keys[i]) }
 
 // Total is how many records the whole list has, counted up to MaxTotal, and
-// whether there are more. A list that cannot be counted tells of its page.
+// whether there are more.
 func (p *Page[T]) Total(ctx context.Context) (n int, more bool, err error) {
-	if p.page.count == nil {
-		return len(p.Data), p.HasMore || p.HasEarlier, nil
-	}
 	n, err = p.page.count(ctx)
 	return min(n, MaxTotal), n > MaxTotal, explain(err)
 }

@@ -186,6 +186,7 @@ func (s *Service) ListPartners(ctx context.Context, actor Actor, in PageRequest)
 	if err != nil {
 		return nil, err
 	}
+	p.count = s.counting(s.db.NewSelect().Model((*partnerRow)(nil)).ColumnExpr("1"))
 	var rows []partnerRow
 	err = s.db.NewSelect().Model(&rows).Where("pa.slug > ?", p.after).OrderExpr("pa.slug").Limit(p.fetch()).Scan(ctx)
 	if err != nil {

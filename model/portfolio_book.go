@@ -27,8 +27,11 @@ const (
 // Dimensions lists every dimension.
 func Dimensions() []Dimension { return []Dimension{ByProduct, ByPartner, ByCell} }
 
-// MaxBookLines is the longest book.
-const MaxBookLines = 1000
+// How long a book is: at most, and where nobody says.
+const (
+	MaxBookLines     = 1000
+	DefaultBookLines = 100
+)
 
 // bookRow is one line as Postgres sums it.
 type bookRow struct {

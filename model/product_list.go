@@ -21,6 +21,7 @@ func (s *Service) ListProducts(ctx context.Context, actor Actor, in PageRequest)
 	if err != nil {
 		return nil, err
 	}
+	p.count = s.counting(s.db.NewSelect().Model((*productRow)(nil)).ColumnExpr("distinct key"))
 	var rows []productRow
 	err = s.newest(&rows).Where("key > ?", p.after).Limit(p.fetch()).Scan(ctx)
 	if err != nil {

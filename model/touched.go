@@ -29,14 +29,20 @@ func (s *Service) TouchedBy(ctx context.Context, actor Actor, occurrence string,
 	if err != nil {
 		return nil, err
 	}
-	var touched []verdict
-	err = s.view(ctx, func(ctx context.Context, tx bun.Tx, now time.Time) error {
-		sc, err := past(ctx, tx, row, actor.Partner, now)
-		if err == nil {
-			touched, err = sc.touched(ctx, tx, p, nearMisses)
-		}
-		return err
-	})
+	look := func(ctx context.Context, p page) (touched []verdict, err error) {
+		return touched, s.view(ctx, func(ctx context.Context, tx bun.Tx, now time.Time) error {
+			sc, err := past(ctx, tx, row, actor.Partner, now)
+			if err == nil {
+				touched, err = sc.touched(ctx, tx, p, nearMisses)
+			}
+			return err
+		})
+	}
+	p.count = func(ctx context.Context) (int, error) {
+		all, err := look(ctx, page{limit: MaxTotal})
+		return len(all), err
+	}
+	touched, err := look(ctx, p)
 	if err != nil {
 		return nil, err
 	}

@@ -46,6 +46,14 @@ func (ec *executionContext) field_Claim_attachments_args(ctx context.Context, ra
 		return nil, err
 	}
 	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "order",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOOrder2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["order"] = arg2
 	return args, nil
 }
 
@@ -68,6 +76,14 @@ func (ec *executionContext) field_Claim_messages_args(ctx context.Context, rawAr
 		return nil, err
 	}
 	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "order",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOOrder2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["order"] = arg2
 	return args, nil
 }
 
@@ -90,6 +106,14 @@ func (ec *executionContext) field_Claim_payoutMethods_args(ctx context.Context, 
 		return nil, err
 	}
 	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "order",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOOrder2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["order"] = arg2
 	return args, nil
 }
 
@@ -658,7 +682,7 @@ func (ec *executionContext) _Claim_messages(ctx context.Context, field graphql.C
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return obj.Messages(ctx, fc.Args["first"].(*int), fc.Args["after"].(*string))
+			return obj.Messages(ctx, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["order"].(*string))
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.Connection[*node.Message]) graphql.Marshaler {
@@ -702,7 +726,7 @@ func (ec *executionContext) _Claim_attachments(ctx context.Context, field graphq
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return obj.Attachments(ctx, fc.Args["first"].(*int), fc.Args["after"].(*string))
+			return obj.Attachments(ctx, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["order"].(*string))
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.Connection[*node.Attachment]) graphql.Marshaler {
@@ -746,7 +770,7 @@ func (ec *executionContext) _Claim_payoutMethods(ctx context.Context, field grap
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return obj.PayoutMethods(ctx, fc.Args["first"].(*int), fc.Args["after"].(*string))
+			return obj.PayoutMethods(ctx, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["order"].(*string))
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.Connection[*node.PayoutMethod]) graphql.Marshaler {

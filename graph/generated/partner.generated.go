@@ -276,7 +276,39 @@ func (ec *executionContext) fieldContext_Partner_version(_ context.Context, fiel
 	return graphql.NewScalarFieldContext("Partner", field, false, false, errors.New("field of type Long does not have child fields"))
 }
 
-func (ec *executionContext) _PartnerConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *node.PartnerConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _PartnerConnection_edges(ctx context.Context, field graphql.CollectedField, obj *node.Connection[*wire.Partner]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PartnerConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*node.Edge[*wire.Partner]) graphql.Marshaler {
+			return ec.marshalNPartnerEdge2ᚕᚖparapetᚋgraphᚋnodeᚐEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PartnerConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "PartnerConnection",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PartnerEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _PartnerConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *node.Connection[*wire.Partner]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -285,11 +317,11 @@ func (ec *executionContext) _PartnerConnection_nodes(ctx context.Context, field 
 			return ec.fieldContext_PartnerConnection_nodes(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.Nodes, nil
+			return obj.Nodes(), nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []wire.Partner) graphql.Marshaler {
-			return ec.marshalNPartner2ᚕparapetᚋmodelᚋwireᚐPartnerᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []*wire.Partner) graphql.Marshaler {
+			return ec.marshalNPartner2ᚕᚖparapetᚋmodelᚋwireᚐPartnerᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -299,7 +331,7 @@ func (ec *executionContext) fieldContext_PartnerConnection_nodes(_ context.Conte
 	fc = &graphql.FieldContext{
 		Object:     "PartnerConnection",
 		Field:      field,
-		IsMethod:   false,
+		IsMethod:   true,
 		IsResolver: false,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_Partner(ctx, field)
@@ -308,7 +340,7 @@ func (ec *executionContext) fieldContext_PartnerConnection_nodes(_ context.Conte
 	return fc, nil
 }
 
-func (ec *executionContext) _PartnerConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *node.PartnerConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _PartnerConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *node.Connection[*wire.Partner]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -317,11 +349,11 @@ func (ec *executionContext) _PartnerConnection_pageInfo(ctx context.Context, fie
 			return ec.fieldContext_PartnerConnection_pageInfo(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.PageInfo, nil
+			return obj.PageInfo()
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v node.PageInfo) graphql.Marshaler {
-			return ec.marshalNPageInfo2parapetᚋgraphᚋnodeᚐPageInfo(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *node.PageInfo) graphql.Marshaler {
+			return ec.marshalNPageInfo2ᚖparapetᚋgraphᚋnodeᚐPageInfo(ctx, selections, v)
 		},
 		true,
 		true,
@@ -331,10 +363,111 @@ func (ec *executionContext) fieldContext_PartnerConnection_pageInfo(_ context.Co
 	fc = &graphql.FieldContext{
 		Object:     "PartnerConnection",
 		Field:      field,
-		IsMethod:   false,
+		IsMethod:   true,
 		IsResolver: false,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _PartnerConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *node.Connection[*wire.Partner]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PartnerConnection_totalCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TotalCount(ctx)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PartnerConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PartnerConnection", field, true, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _PartnerConnection_totalCountExceeded(ctx context.Context, field graphql.CollectedField, obj *node.Connection[*wire.Partner]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PartnerConnection_totalCountExceeded(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TotalCountExceeded(ctx)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PartnerConnection_totalCountExceeded(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PartnerConnection", field, true, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _PartnerEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *node.Edge[*wire.Partner]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PartnerEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor()
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PartnerEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PartnerEdge", field, true, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _PartnerEdge_node(ctx context.Context, field graphql.CollectedField, obj *node.Edge[*wire.Partner]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PartnerEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *wire.Partner) graphql.Marshaler {
+			return ec.marshalNPartner2ᚖparapetᚋmodelᚋwireᚐPartner(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PartnerEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "PartnerEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Partner(ctx, field)
 		},
 	}
 	return fc, nil
@@ -690,7 +823,7 @@ func (ec *executionContext) _Partner(ctx context.Context, sel ast.SelectionSet, 
 
 var partnerConnectionImplementors = []string{"PartnerConnection"}
 
-func (ec *executionContext) _PartnerConnection(ctx context.Context, sel ast.SelectionSet, obj *node.PartnerConnection) graphql.Marshaler {
+func (ec *executionContext) _PartnerConnection(ctx context.Context, sel ast.SelectionSet, obj *node.Connection[*wire.Partner]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, partnerConnectionImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -700,13 +833,137 @@ func (ec *executionContext) _PartnerConnection(ctx context.Context, sel ast.Sele
 		switch field.Name {
 		case "__typename":
 			out.Values[i] = graphql.MarshalString("PartnerConnection")
+		case "edges":
+			out.Values[i] = ec._PartnerConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
 		case "nodes":
 			out.Values[i] = ec._PartnerConnection_nodes(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "pageInfo":
 			out.Values[i] = ec._PartnerConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "totalCount":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._PartnerConnection_totalCount(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "totalCountExceeded":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._PartnerConnection_totalCountExceeded(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var partnerEdgeImplementors = []string{"PartnerEdge"}
+
+func (ec *executionContext) _PartnerEdge(ctx context.Context, sel ast.SelectionSet, obj *node.Edge[*wire.Partner]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, partnerEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("PartnerEdge")
+		case "cursor":
+			out.Values[i] = ec._PartnerEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._PartnerEdge_node(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -808,15 +1065,11 @@ func (ec *executionContext) marshalNEnablePartnerPayload2ᚖparapetᚋgraphᚋno
 	return ec._EnablePartnerPayload(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNPartner2parapetᚋmodelᚋwireᚐPartner(ctx context.Context, sel ast.SelectionSet, v wire.Partner) graphql.Marshaler {
-	return ec._Partner(ctx, sel, &v)
-}
-
-func (ec *executionContext) marshalNPartner2ᚕparapetᚋmodelᚋwireᚐPartnerᚄ(ctx context.Context, sel ast.SelectionSet, v []wire.Partner) graphql.Marshaler {
+func (ec *executionContext) marshalNPartner2ᚕᚖparapetᚋmodelᚋwireᚐPartnerᚄ(ctx context.Context, sel ast.SelectionSet, v []*wire.Partner) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNPartner2parapetᚋmodelᚋwireᚐPartner(ctx, sel, v[i])
+		return ec.marshalNPartner2ᚖparapetᚋmodelᚋwireᚐPartner(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -838,7 +1091,7 @@ func (ec *executionContext) marshalNPartner2ᚖparapetᚋmodelᚋwireᚐPartner(
 	return ec._Partner(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNPartnerConnection2ᚖparapetᚋgraphᚋnodeᚐPartnerConnection(ctx context.Context, sel ast.SelectionSet, v *node.PartnerConnection) graphql.Marshaler {
+func (ec *executionContext) marshalNPartnerConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx context.Context, sel ast.SelectionSet, v *node.Connection[*wire.Partner]) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -846,6 +1099,32 @@ func (ec *executionContext) marshalNPartnerConnection2ᚖparapetᚋgraphᚋnode�
 		return graphql.Null
 	}
 	return ec._PartnerConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNPartnerEdge2ᚕᚖparapetᚋgraphᚋnodeᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*node.Edge[*wire.Partner]) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNPartnerEdge2ᚖparapetᚋgraphᚋnodeᚐEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNPartnerEdge2ᚖparapetᚋgraphᚋnodeᚐEdge(ctx context.Context, sel ast.SelectionSet, v *node.Edge[*wire.Partner]) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._PartnerEdge(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalNPartnerStatus2string(ctx context.Context, v any) (string, error) {

@@ -45,6 +45,14 @@ func (ec *executionContext) field_Policy_claims_args(ctx context.Context, rawArg
 		return nil, err
 	}
 	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "order",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOOrder2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["order"] = arg2
 	return args, nil
 }
 
@@ -67,6 +75,14 @@ func (ec *executionContext) field_Policy_payoutMethods_args(ctx context.Context,
 		return nil, err
 	}
 	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "order",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOOrder2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["order"] = arg2
 	return args, nil
 }
 
@@ -699,7 +715,7 @@ func (ec *executionContext) _Policy_claims(ctx context.Context, field graphql.Co
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return obj.Claims(ctx, fc.Args["first"].(*int), fc.Args["after"].(*string))
+			return obj.Claims(ctx, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["order"].(*string))
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.Connection[*node.Claim]) graphql.Marshaler {
@@ -743,7 +759,7 @@ func (ec *executionContext) _Policy_payoutMethods(ctx context.Context, field gra
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return obj.PayoutMethods(ctx, fc.Args["first"].(*int), fc.Args["after"].(*string))
+			return obj.PayoutMethods(ctx, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["order"].(*string))
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.Connection[*node.PayoutMethod]) graphql.Marshaler {

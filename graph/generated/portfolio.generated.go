@@ -37,8 +37,8 @@ func (ec *executionContext) field_Portfolio_book_args(ctx context.Context, rawAr
 	}
 	args["by"] = arg0
 	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "first",
-		func(ctx context.Context, v any) (int, error) {
-			return ec.unmarshalNInt2int(ctx, v)
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -901,7 +901,7 @@ func (ec *executionContext) _Portfolio_book(ctx context.Context, field graphql.C
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return obj.Book(ctx, fc.Args["by"].([]string), fc.Args["first"].(int))
+			return obj.Book(ctx, fc.Args["by"].([]string), fc.Args["first"].(*int))
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.Book) graphql.Marshaler {

@@ -172,21 +172,21 @@ type ComplexityRoot struct {
 	Claim struct {
 		Adjudications    func(childComplexity int) int
 		Amount           func(childComplexity int) int
-		Attachments      func(childComplexity int, first *int, after *string) int
+		Attachments      func(childComplexity int, first *int, after *string, order *string) int
 		ClosedAt         func(childComplexity int) int
 		CreatedAt        func(childComplexity int) int
 		Decision         func(childComplexity int) int
 		Description      func(childComplexity int) int
 		Determination    func(childComplexity int) int
 		ID               func(childComplexity int) int
-		Messages         func(childComplexity int, first *int, after *string) int
+		Messages         func(childComplexity int, first *int, after *string, order *string) int
 		Metadata         func(childComplexity int) int
 		Occurrence       func(childComplexity int) int
 		OpenedAt         func(childComplexity int) int
 		Origin           func(childComplexity int) int
 		Partner          func(childComplexity int) int
 		PartnerReference func(childComplexity int) int
-		PayoutMethods    func(childComplexity int, first *int, after *string) int
+		PayoutMethods    func(childComplexity int, first *int, after *string, order *string) int
 		Payouts          func(childComplexity int) int
 		Policy           func(childComplexity int) int
 		PolicyID         func(childComplexity int) int
@@ -388,9 +388,11 @@ type ComplexityRoot struct {
 	}
 
 	ExplanationConnection struct {
-		Edges    func(childComplexity int) int
-		Nodes    func(childComplexity int) int
-		PageInfo func(childComplexity int) int
+		Edges              func(childComplexity int) int
+		Nodes              func(childComplexity int) int
+		PageInfo           func(childComplexity int) int
+		TotalCount         func(childComplexity int) int
+		TotalCountExceeded func(childComplexity int) int
 	}
 
 	ExplanationEdge struct {
@@ -401,7 +403,7 @@ type ComplexityRoot struct {
 	Exposure struct {
 		Bands      func(childComplexity int) int
 		OccurredAt func(childComplexity int) int
-		Policies   func(childComplexity int, first int, after *string, nearMisses bool) int
+		Policies   func(childComplexity int, first *int, after *string, nearMisses bool) int
 		Totals     func(childComplexity int) int
 	}
 
@@ -533,9 +535,11 @@ type ComplexityRoot struct {
 	}
 
 	ObservationConnection struct {
-		Edges    func(childComplexity int) int
-		Nodes    func(childComplexity int) int
-		PageInfo func(childComplexity int) int
+		Edges              func(childComplexity int) int
+		Nodes              func(childComplexity int) int
+		PageInfo           func(childComplexity int) int
+		TotalCount         func(childComplexity int) int
+		TotalCountExceeded func(childComplexity int) int
 	}
 
 	ObservationEdge struct {
@@ -556,9 +560,9 @@ type ComplexityRoot struct {
 		Kind          func(childComplexity int) int
 		LastAt        func(childComplexity int) int
 		MergedInto    func(childComplexity int) int
-		Observations  func(childComplexity int, first int, after *string) int
+		Observations  func(childComplexity int, first *int, after *string, order *string) int
 		OccurredAt    func(childComplexity int) int
-		Policies      func(childComplexity int, first int, after *string, nearMisses bool) int
+		Policies      func(childComplexity int, first *int, after *string, nearMisses bool) int
 		Sandbox       func(childComplexity int) int
 		Source        func(childComplexity int) int
 		SourceEventID func(childComplexity int) int
@@ -576,9 +580,11 @@ type ComplexityRoot struct {
 	}
 
 	OccurrenceConnection struct {
-		Edges    func(childComplexity int) int
-		Nodes    func(childComplexity int) int
-		PageInfo func(childComplexity int) int
+		Edges              func(childComplexity int) int
+		Nodes              func(childComplexity int) int
+		PageInfo           func(childComplexity int) int
+		TotalCount         func(childComplexity int) int
+		TotalCountExceeded func(childComplexity int) int
 	}
 
 	OccurrenceEdge struct {
@@ -608,8 +614,16 @@ type ComplexityRoot struct {
 	}
 
 	PartnerConnection struct {
-		Nodes    func(childComplexity int) int
-		PageInfo func(childComplexity int) int
+		Edges              func(childComplexity int) int
+		Nodes              func(childComplexity int) int
+		PageInfo           func(childComplexity int) int
+		TotalCount         func(childComplexity int) int
+		TotalCountExceeded func(childComplexity int) int
+	}
+
+	PartnerEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
 	}
 
 	PastEvent struct {
@@ -743,7 +757,7 @@ type ComplexityRoot struct {
 
 	Policy struct {
 		CancelledAt      func(childComplexity int) int
-		Claims           func(childComplexity int, first *int, after *string) int
+		Claims           func(childComplexity int, first *int, after *string, order *string) int
 		Cover            func(childComplexity int) int
 		CoverPhase       func(childComplexity int) int
 		CreatedAt        func(childComplexity int) int
@@ -755,7 +769,7 @@ type ComplexityRoot struct {
 		Metadata         func(childComplexity int) int
 		Partner          func(childComplexity int) int
 		PartnerReference func(childComplexity int) int
-		PayoutMethods    func(childComplexity int, first *int, after *string) int
+		PayoutMethods    func(childComplexity int, first *int, after *string, order *string) int
 		Policyholder     func(childComplexity int) int
 		Premium          func(childComplexity int) int
 		ProductKey       func(childComplexity int) int
@@ -783,7 +797,7 @@ type ComplexityRoot struct {
 
 	Portfolio struct {
 		AsOf            func(childComplexity int) int
-		Book            func(childComplexity int, by []string, first int) int
+		Book            func(childComplexity int, by []string, first *int) int
 		ClaimsByStatus  func(childComplexity int) int
 		Doubt           func(childComplexity int) int
 		From            func(childComplexity int) int
@@ -851,9 +865,9 @@ type ComplexityRoot struct {
 		Node             func(childComplexity int, id string) int
 		Nodes            func(childComplexity int, ids []string) int
 		Observation      func(childComplexity int, id string) int
-		Observations     func(childComplexity int, first int, after *string, filter *node.HappenedFilterInput) int
+		Observations     func(childComplexity int, first *int, after *string, filter *node.HappenedFilter, order *string) int
 		Occurrence       func(childComplexity int, id string) int
-		Occurrences      func(childComplexity int, first int, after *string, filter *node.HappenedFilterInput) int
+		Occurrences      func(childComplexity int, first *int, after *string, filter *node.HappenedFilter, order *string) int
 		Partner          func(childComplexity int, slug string) int
 		Partners         func(childComplexity int, first *int, after *string) int
 		Payout           func(childComplexity int, id string) int
@@ -1638,7 +1652,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Claim.Attachments(childComplexity, args["first"].(*int), args["after"].(*string)), true
+		return e.ComplexityRoot.Claim.Attachments(childComplexity, args["first"].(*int), args["after"].(*string), args["order"].(*string)), true
 	case "Claim.closedAt":
 		if e.ComplexityRoot.Claim.ClosedAt == nil {
 			break
@@ -1685,7 +1699,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Claim.Messages(childComplexity, args["first"].(*int), args["after"].(*string)), true
+		return e.ComplexityRoot.Claim.Messages(childComplexity, args["first"].(*int), args["after"].(*string), args["order"].(*string)), true
 	case "Claim.metadata":
 		if e.ComplexityRoot.Claim.Metadata == nil {
 			break
@@ -1732,7 +1746,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Claim.PayoutMethods(childComplexity, args["first"].(*int), args["after"].(*string)), true
+		return e.ComplexityRoot.Claim.PayoutMethods(childComplexity, args["first"].(*int), args["after"].(*string), args["order"].(*string)), true
 	case "Claim.payouts":
 		if e.ComplexityRoot.Claim.Payouts == nil {
 			break
@@ -2537,6 +2551,18 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ExplanationConnection.PageInfo(childComplexity), true
+	case "ExplanationConnection.totalCount":
+		if e.ComplexityRoot.ExplanationConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExplanationConnection.TotalCount(childComplexity), true
+	case "ExplanationConnection.totalCountExceeded":
+		if e.ComplexityRoot.ExplanationConnection.TotalCountExceeded == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExplanationConnection.TotalCountExceeded(childComplexity), true
 
 	case "ExplanationEdge.cursor":
 		if e.ComplexityRoot.ExplanationEdge.Cursor == nil {
@@ -2573,7 +2599,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Exposure.Policies(childComplexity, args["first"].(int), args["after"].(*string), args["nearMisses"].(bool)), true
+		return e.ComplexityRoot.Exposure.Policies(childComplexity, args["first"].(*int), args["after"].(*string), args["nearMisses"].(bool)), true
 	case "Exposure.totals":
 		if e.ComplexityRoot.Exposure.Totals == nil {
 			break
@@ -3270,6 +3296,18 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ObservationConnection.PageInfo(childComplexity), true
+	case "ObservationConnection.totalCount":
+		if e.ComplexityRoot.ObservationConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ObservationConnection.TotalCount(childComplexity), true
+	case "ObservationConnection.totalCountExceeded":
+		if e.ComplexityRoot.ObservationConnection.TotalCountExceeded == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ObservationConnection.TotalCountExceeded(childComplexity), true
 
 	case "ObservationEdge.cursor":
 		if e.ComplexityRoot.ObservationEdge.Cursor == nil {
@@ -3349,7 +3387,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Occurrence.Observations(childComplexity, args["first"].(int), args["after"].(*string)), true
+		return e.ComplexityRoot.Occurrence.Observations(childComplexity, args["first"].(*int), args["after"].(*string), args["order"].(*string)), true
 	case "Occurrence.occurredAt":
 		if e.ComplexityRoot.Occurrence.OccurredAt == nil {
 			break
@@ -3366,7 +3404,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Occurrence.Policies(childComplexity, args["first"].(int), args["after"].(*string), args["nearMisses"].(bool)), true
+		return e.ComplexityRoot.Occurrence.Policies(childComplexity, args["first"].(*int), args["after"].(*string), args["nearMisses"].(bool)), true
 	case "Occurrence.sandbox":
 		if e.ComplexityRoot.Occurrence.Sandbox == nil {
 			break
@@ -3453,6 +3491,18 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.OccurrenceConnection.PageInfo(childComplexity), true
+	case "OccurrenceConnection.totalCount":
+		if e.ComplexityRoot.OccurrenceConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OccurrenceConnection.TotalCount(childComplexity), true
+	case "OccurrenceConnection.totalCountExceeded":
+		if e.ComplexityRoot.OccurrenceConnection.TotalCountExceeded == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OccurrenceConnection.TotalCountExceeded(childComplexity), true
 
 	case "OccurrenceEdge.cursor":
 		if e.ComplexityRoot.OccurrenceEdge.Cursor == nil {
@@ -3542,6 +3592,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.Partner.Version(childComplexity), true
 
+	case "PartnerConnection.edges":
+		if e.ComplexityRoot.PartnerConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PartnerConnection.Edges(childComplexity), true
 	case "PartnerConnection.nodes":
 		if e.ComplexityRoot.PartnerConnection.Nodes == nil {
 			break
@@ -3554,6 +3610,31 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.PartnerConnection.PageInfo(childComplexity), true
+	case "PartnerConnection.totalCount":
+		if e.ComplexityRoot.PartnerConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PartnerConnection.TotalCount(childComplexity), true
+	case "PartnerConnection.totalCountExceeded":
+		if e.ComplexityRoot.PartnerConnection.TotalCountExceeded == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PartnerConnection.TotalCountExceeded(childComplexity), true
+
+	case "PartnerEdge.cursor":
+		if e.ComplexityRoot.PartnerEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PartnerEdge.Cursor(childComplexity), true
+	case "PartnerEdge.node":
+		if e.ComplexityRoot.PartnerEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PartnerEdge.Node(childComplexity), true
 
 	case "PastEvent.distanceKm":
 		if e.ComplexityRoot.PastEvent.DistanceKM == nil {
@@ -4107,7 +4188,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Policy.Claims(childComplexity, args["first"].(*int), args["after"].(*string)), true
+		return e.ComplexityRoot.Policy.Claims(childComplexity, args["first"].(*int), args["after"].(*string), args["order"].(*string)), true
 	case "Policy.cover":
 		if e.ComplexityRoot.Policy.Cover == nil {
 			break
@@ -4184,7 +4265,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Policy.PayoutMethods(childComplexity, args["first"].(*int), args["after"].(*string)), true
+		return e.ComplexityRoot.Policy.PayoutMethods(childComplexity, args["first"].(*int), args["after"].(*string), args["order"].(*string)), true
 	case "Policy.policyholder":
 		if e.ComplexityRoot.Policy.Policyholder == nil {
 			break
@@ -4306,7 +4387,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Portfolio.Book(childComplexity, args["by"].([]string), args["first"].(int)), true
+		return e.ComplexityRoot.Portfolio.Book(childComplexity, args["by"].([]string), args["first"].(*int)), true
 	case "Portfolio.claimsByStatus":
 		if e.ComplexityRoot.Portfolio.ClaimsByStatus == nil {
 			break
@@ -4656,7 +4737,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Query.Observations(childComplexity, args["first"].(int), args["after"].(*string), args["filter"].(*node.HappenedFilterInput)), true
+		return e.ComplexityRoot.Query.Observations(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*node.HappenedFilter), args["order"].(*string)), true
 	case "Query.occurrence":
 		if e.ComplexityRoot.Query.Occurrence == nil {
 			break
@@ -4678,7 +4759,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Query.Occurrences(childComplexity, args["first"].(int), args["after"].(*string), args["filter"].(*node.HappenedFilterInput)), true
+		return e.ComplexityRoot.Query.Occurrences(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*node.HappenedFilter), args["order"].(*string)), true
 	case "Query.partner":
 		if e.ComplexityRoot.Query.Partner == nil {
 			break
@@ -5651,12 +5732,13 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputDisablePartnerInput,
 		ec.unmarshalInputEnablePartnerInput,
 		ec.unmarshalInputEventFilter,
-		ec.unmarshalInputHappenedFilterInput,
 		ec.unmarshalInputIBANInput,
 		ec.unmarshalInputMeasuredInput,
 		ec.unmarshalInputMobileMoneyInput,
 		ec.unmarshalInputMoneyInput,
+		ec.unmarshalInputObservationFilter,
 		ec.unmarshalInputObservationInput,
+		ec.unmarshalInputOccurrenceFilter,
 		ec.unmarshalInputOccurrenceRefInput,
 		ec.unmarshalInputOpenClaimInput,
 		ec.unmarshalInputPayoutFilter,
@@ -5851,6 +5933,8 @@ type Claim implements Node {
     first: Int
     "The endCursor of the page before."
     after: String
+    "The oldest first when left out."
+    order: Order
   ): MessageConnection!
   "Its documents, the newest first."
   attachments(
@@ -5858,6 +5942,8 @@ type Claim implements Node {
     first: Int
     "The endCursor of the page before."
     after: String
+    "The newest first when left out."
+    order: Order
   ): AttachmentConnection!
   "The accounts it can be paid to, its policy's included, the newest first."
   payoutMethods(
@@ -5865,6 +5951,8 @@ type Claim implements Node {
     first: Int
     "The endCursor of the page before."
     after: String
+    "The newest first when left out."
+    order: Order
   ): PayoutMethodConnection!
   "When it was opened."
   openedAt: DateTime!
@@ -6507,23 +6595,27 @@ type FieldError {
   seen by that partner and by operators. Scope claims:read. Errors: parameter_invalid, cursor_invalid.
   """
   occurrences(
-    "How many, to 100."
-    first: Int! = 25
-    "Where the page before ended."
+    "How many, 1 to 100; 25 when left out."
+    first: Int
+    "The endCursor of the page before."
     after: String
-    "Which ones."
-    filter: HappenedFilterInput
+    "Only those that fit."
+    filter: OccurrenceFilter
+    "The newest recorded first when left out."
+    order: Order
   ): OccurrenceConnection!
   "One observation. Scope claims:read. Errors: not_found, also for what another partner rehearsed."
   observation("Id of the observation, obs_…." id: ID!): Observation
   "What sources measured, the newest recorded first. Scope claims:read. Errors: parameter_invalid, cursor_invalid."
   observations(
-    "How many, to 100."
-    first: Int! = 25
-    "Where the page before ended."
+    "How many, 1 to 100; 25 when left out."
+    first: Int
+    "The endCursor of the page before."
     after: String
-    "Which ones."
-    filter: HappenedFilterInput
+    "Only those that fit."
+    filter: ObservationFilter
+    "The newest recorded first when left out."
+    order: Order
   ): ObservationConnection!
   """
   What something that did not happen would cost now, by the rules that decide claims. Nothing is written. Partners ask for
@@ -6584,19 +6676,21 @@ type Occurrence implements Node {
   place it touched in their time. Partners see their own. Scope policies:read. Errors: cursor_invalid.
   """
   policies(
-    "How many, to 100."
-    first: Int! = 25
-    "Where the page before ended."
+    "How many, 1 to 100; 25 when left out."
+    first: Int
+    "The endCursor of the page before."
     after: String
     "Whether to list those whose trigger it missed, too."
     nearMisses: Boolean! = true
   ): ExplanationConnection!
   "What it is made of, the newest recorded first. For rain the days up to the last one."
   observations(
-    "How many, to 100."
-    first: Int! = 25
-    "Where the page before ended."
+    "How many, 1 to 100; 25 when left out."
+    first: Int
+    "The endCursor of the page before."
     after: String
+    "The newest recorded first when left out."
+    order: Order
   ): ObservationConnection!
 }
 
@@ -6656,55 +6750,67 @@ type NamedMeasure {
 
 "A page of occurrences."
 type OccurrenceConnection {
-  "With their cursors."
+  "The records with their cursors."
   edges: [OccurrenceEdge!]!
-  "Without them."
+  "The records."
   nodes: [Occurrence!]!
   "Where the page stands."
   pageInfo: PageInfo!
+  "How many records the list has, counted up to 10000, and only when it is asked for."
+  totalCount: Int!
+  "Whether there are more than totalCount tells."
+  totalCountExceeded: Boolean!
 }
 
-"An occurrence in a list."
+"A record of a page."
 type OccurrenceEdge {
-  "Give it as after to read on behind this one."
+  "Where it stands; give it as after to read on from here."
   cursor: String!
-  "The occurrence."
+  "The record."
   node: Occurrence!
 }
 
 "A page of observations."
 type ObservationConnection {
-  "With their cursors."
+  "The records with their cursors."
   edges: [ObservationEdge!]!
-  "Without them."
+  "The records."
   nodes: [Observation!]!
   "Where the page stands."
   pageInfo: PageInfo!
+  "How many records the list has, counted up to 10000, and only when it is asked for."
+  totalCount: Int!
+  "Whether there are more than totalCount tells."
+  totalCountExceeded: Boolean!
 }
 
-"An observation in a list."
+"A record of a page."
 type ObservationEdge {
-  "Give it as after to read on behind this one."
+  "Where it stands; give it as after to read on from here."
   cursor: String!
-  "The observation."
+  "The record."
   node: Observation!
 }
 
 "A page of explanations."
 type ExplanationConnection {
-  "With their cursors."
+  "The records with their cursors."
   edges: [ExplanationEdge!]!
-  "Without them."
+  "The records."
   nodes: [Explanation!]!
   "Where the page stands."
   pageInfo: PageInfo!
+  "How many records the list has, counted up to 10000, and only when it is asked for."
+  totalCount: Int!
+  "Whether there are more than totalCount tells."
+  totalCountExceeded: Boolean!
 }
 
-"An explanation in a list."
+"A record of a page."
 type ExplanationEdge {
-  "Give it as after to read on behind this one."
+  "Where it stands; give it as after to read on from here."
   cursor: String!
-  "The explanation."
+  "The record."
   node: Explanation!
 }
 
@@ -6718,9 +6824,9 @@ type Exposure {
   bands: [ExposureBand!]!
   "The policies it touches, the largest payment first. Errors: cursor_invalid."
   policies(
-    "How many, to 100."
-    first: Int! = 25
-    "Where the page before ended."
+    "How many, 1 to 100; 25 when left out."
+    first: Int
+    "The endCursor of the page before."
     after: String
     "Whether to list those whose trigger it misses, too, behind the others."
     nearMisses: Boolean! = false
@@ -6817,17 +6923,29 @@ enum DeterminationStage {
   FINAL
 }
 
-"Which occurrences or observations."
-input HappenedFilterInput {
-  "Of this kind."
+"Which occurrences. Empty members do not narrow."
+input OccurrenceFilter {
+  "Only of this kind."
   kind: ObservationKind
-  "Of this source."
+  "Only of this source, such as usgs."
   source: String
-  "Of this occurrence; observations only."
-  occurrenceId: ID
-  "Since then, included."
+  "Only what happened at this instant or later."
   from: DateTime
-  "Until then, left out."
+  "Only what happened before this instant."
+  to: DateTime
+}
+
+"Which observations. Empty members do not narrow."
+input ObservationFilter {
+  "Only of this kind."
+  kind: ObservationKind
+  "Only of this source, such as usgs."
+  source: String
+  "Only of this occurrence."
+  occurrenceId: ID
+  "Only what happened at this instant or later."
+  from: DateTime
+  "Only what happened before this instant."
   to: DateTime
 }
 
@@ -7179,10 +7297,24 @@ enum PartnerStatus {
 
 "A page of partners."
 type PartnerConnection {
-  "The partners of this page."
+  "The records with their cursors."
+  edges: [PartnerEdge!]!
+  "The records."
   nodes: [Partner!]!
   "Where the page stands."
   pageInfo: PageInfo!
+  "How many records the list has, counted up to 10000, and only when it is asked for."
+  totalCount: Int!
+  "Whether there are more than totalCount tells."
+  totalCountExceeded: Boolean!
+}
+
+"A record of a page."
+type PartnerEdge {
+  "Where it stands; give it as after to read on from here."
+  cursor: String!
+  "The record."
+  node: Partner!
 }
 
 "A partner to register."
@@ -7681,6 +7813,8 @@ type Policy implements Node {
     first: Int
     "The endCursor of the page before."
     after: String
+    "The newest first when left out."
+    order: Order
   ): ClaimConnection!
   "The accounts that its claims can be paid to, those of single claims included, the newest first. Scope claims:read."
   payoutMethods(
@@ -7688,6 +7822,8 @@ type Policy implements Node {
     first: Int
     "The endCursor of the page before."
     after: String
+    "The newest first when left out."
+    order: Order
   ): PayoutMethodConnection!
 }
 
@@ -7812,8 +7948,8 @@ type Portfolio {
   book(
     "What tells the lines apart, besides the currency, which always does."
     by: [BookDimension!]! = []
-    "At most so many lines, to 1000: those with the largest limit at risk within each currency."
-    first: Int! = 100
+    "How many lines, 1 to 1000; 100 when left out: those with the largest limit at risk within each currency."
+    first: Int
   ): Book!
   "Claims opened in the time, by the state they are in now."
   claimsByStatus: [ClaimFigure!]!
@@ -9918,6 +10054,10 @@ func (ec *executionContext) childFields_ExplanationConnection(ctx context.Contex
 		return ec.fieldContext_ExplanationConnection_nodes(ctx, field)
 	case "pageInfo":
 		return ec.fieldContext_ExplanationConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_ExplanationConnection_totalCount(ctx, field)
+	case "totalCountExceeded":
+		return ec.fieldContext_ExplanationConnection_totalCountExceeded(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ExplanationConnection", field.Name)
 }
@@ -10150,6 +10290,10 @@ func (ec *executionContext) childFields_ObservationConnection(ctx context.Contex
 		return ec.fieldContext_ObservationConnection_nodes(ctx, field)
 	case "pageInfo":
 		return ec.fieldContext_ObservationConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_ObservationConnection_totalCount(ctx, field)
+	case "totalCountExceeded":
+		return ec.fieldContext_ObservationConnection_totalCountExceeded(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ObservationConnection", field.Name)
 }
@@ -10236,6 +10380,10 @@ func (ec *executionContext) childFields_OccurrenceConnection(ctx context.Context
 		return ec.fieldContext_OccurrenceConnection_nodes(ctx, field)
 	case "pageInfo":
 		return ec.fieldContext_OccurrenceConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_OccurrenceConnection_totalCount(ctx, field)
+	case "totalCountExceeded":
+		return ec.fieldContext_OccurrenceConnection_totalCountExceeded(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type OccurrenceConnection", field.Name)
 }
@@ -10294,12 +10442,28 @@ func (ec *executionContext) childFields_Partner(ctx context.Context, field graph
 
 func (ec *executionContext) childFields_PartnerConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
+	case "edges":
+		return ec.fieldContext_PartnerConnection_edges(ctx, field)
 	case "nodes":
 		return ec.fieldContext_PartnerConnection_nodes(ctx, field)
 	case "pageInfo":
 		return ec.fieldContext_PartnerConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_PartnerConnection_totalCount(ctx, field)
+	case "totalCountExceeded":
+		return ec.fieldContext_PartnerConnection_totalCountExceeded(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type PartnerConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_PartnerEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_PartnerEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_PartnerEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PartnerEdge", field.Name)
 }
 
 func (ec *executionContext) childFields_PastEvent(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

@@ -63,13 +63,13 @@ type QueryResolver interface {
 	Events(ctx context.Context, first *int, after *string, filter *node.EventFilter) (*node.Connection[*node.Event], error)
 	HistoryProof(ctx context.Context, partner *string) (*wire.HistoryProof, error)
 	Occurrence(ctx context.Context, id string) (*node.Occurrence, error)
-	Occurrences(ctx context.Context, first int, after *string, filter *node.HappenedFilterInput) (*node.Connection[*node.Occurrence], error)
+	Occurrences(ctx context.Context, first *int, after *string, filter *node.HappenedFilter, order *string) (*node.Connection[*node.Occurrence], error)
 	Observation(ctx context.Context, id string) (*node.Observation, error)
-	Observations(ctx context.Context, first int, after *string, filter *node.HappenedFilterInput) (*node.Connection[*node.Observation], error)
+	Observations(ctx context.Context, first *int, after *string, filter *node.HappenedFilter, order *string) (*node.Connection[*node.Observation], error)
 	Exposure(ctx context.Context, occurrence model.AsIf, partner *string, product *string, currency *string) (*node.Exposure, error)
 	Explain(ctx context.Context, policyID string, occurrence model.OccurrenceRef) (*node.Explanation, error)
 	Partner(ctx context.Context, slug string) (*wire.Partner, error)
-	Partners(ctx context.Context, first *int, after *string) (*node.PartnerConnection, error)
+	Partners(ctx context.Context, first *int, after *string) (*node.Connection[*wire.Partner], error)
 	Payout(ctx context.Context, id string) (*node.Payout, error)
 	Payouts(ctx context.Context, first *int, after *string, filter *model.Filter, order *string) (*node.Connection[*node.Payout], error)
 	PayoutMethod(ctx context.Context, id string) (*node.PayoutMethod, error)
@@ -683,8 +683,8 @@ func (ec *executionContext) field_Query_observations_args(ctx context.Context, r
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
-		func(ctx context.Context, v any) (int, error) {
-			return ec.unmarshalNInt2int(ctx, v)
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -699,13 +699,21 @@ func (ec *executionContext) field_Query_observations_args(ctx context.Context, r
 	}
 	args["after"] = arg1
 	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
-		func(ctx context.Context, v any) (*node.HappenedFilterInput, error) {
-			return ec.unmarshalOHappenedFilterInput2ᚖparapetᚋgraphᚋnodeᚐHappenedFilterInput(ctx, v)
+		func(ctx context.Context, v any) (*node.HappenedFilter, error) {
+			return ec.unmarshalOObservationFilter2ᚖparapetᚋgraphᚋnodeᚐHappenedFilter(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
 	args["filter"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "order",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOOrder2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["order"] = arg3
 	return args, nil
 }
 
@@ -727,8 +735,8 @@ func (ec *executionContext) field_Query_occurrences_args(ctx context.Context, ra
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
-		func(ctx context.Context, v any) (int, error) {
-			return ec.unmarshalNInt2int(ctx, v)
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -743,13 +751,21 @@ func (ec *executionContext) field_Query_occurrences_args(ctx context.Context, ra
 	}
 	args["after"] = arg1
 	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
-		func(ctx context.Context, v any) (*node.HappenedFilterInput, error) {
-			return ec.unmarshalOHappenedFilterInput2ᚖparapetᚋgraphᚋnodeᚐHappenedFilterInput(ctx, v)
+		func(ctx context.Context, v any) (*node.HappenedFilter, error) {
+			return ec.unmarshalOOccurrenceFilter2ᚖparapetᚋgraphᚋnodeᚐHappenedFilter(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
 	args["filter"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "order",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOOrder2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["order"] = arg3
 	return args, nil
 }
 
@@ -2765,7 +2781,7 @@ func (ec *executionContext) _Query_occurrences(ctx context.Context, field graphq
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Query().Occurrences(ctx, fc.Args["first"].(int), fc.Args["after"].(*string), fc.Args["filter"].(*node.HappenedFilterInput))
+			return ec.Resolvers.Query().Occurrences(ctx, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["filter"].(*node.HappenedFilter), fc.Args["order"].(*string))
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.Connection[*node.Occurrence]) graphql.Marshaler {
@@ -2853,7 +2869,7 @@ func (ec *executionContext) _Query_observations(ctx context.Context, field graph
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Query().Observations(ctx, fc.Args["first"].(int), fc.Args["after"].(*string), fc.Args["filter"].(*node.HappenedFilterInput))
+			return ec.Resolvers.Query().Observations(ctx, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["filter"].(*node.HappenedFilter), fc.Args["order"].(*string))
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.Connection[*node.Observation]) graphql.Marshaler {
@@ -3032,8 +3048,8 @@ func (ec *executionContext) _Query_partners(ctx context.Context, field graphql.C
 			return ec.Resolvers.Query().Partners(ctx, fc.Args["first"].(*int), fc.Args["after"].(*string))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *node.PartnerConnection) graphql.Marshaler {
-			return ec.marshalNPartnerConnection2ᚖparapetᚋgraphᚋnodeᚐPartnerConnection(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *node.Connection[*wire.Partner]) graphql.Marshaler {
+			return ec.marshalNPartnerConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -4901,10 +4917,6 @@ func (ec *executionContext) marshalNNode2ᚕparapetᚋgraphᚋnodeᚐNode(ctx co
 	})
 
 	return ret
-}
-
-func (ec *executionContext) marshalNPageInfo2parapetᚋgraphᚋnodeᚐPageInfo(ctx context.Context, sel ast.SelectionSet, v node.PageInfo) graphql.Marshaler {
-	return ec._PageInfo(ctx, sel, &v)
 }
 
 func (ec *executionContext) marshalNPageInfo2ᚖparapetᚋgraphᚋnodeᚐPageInfo(ctx context.Context, sel ast.SelectionSet, v *node.PageInfo) graphql.Marshaler {

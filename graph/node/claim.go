@@ -66,21 +66,21 @@ func (c *Claim) Timeline(ctx context.Context, first *int, after *string, last *i
 }
 
 // Messages are the conversation about it.
-func (c *Claim) Messages(ctx context.Context, first *int, after *string) (*MessageConnection, error) {
+func (c *Claim) Messages(ctx context.Context, first *int, after, order *string) (*MessageConnection, error) {
 	r := c.kin.read
-	return members(ctx, c.kin, c.ID, "messages", pageOf(first, after), r.Service.MessagesOf, r.messages)
+	return members(ctx, c.kin, c.ID, "messages", ordered(first, after, order), r.Service.MessagesOf, r.messages)
 }
 
 // Attachments are its documents.
-func (c *Claim) Attachments(ctx context.Context, first *int, after *string) (*AttachmentConnection, error) {
+func (c *Claim) Attachments(ctx context.Context, first *int, after, order *string) (*AttachmentConnection, error) {
 	r := c.kin.read
-	return members(ctx, c.kin, c.ID, "attachments", pageOf(first, after), r.Service.AttachmentsOf, r.attachments)
+	return members(ctx, c.kin, c.ID, "attachments", ordered(first, after, order), r.Service.AttachmentsOf, r.attachments)
 }
 
 // PayoutMethods are the accounts it can be paid to.
-func (c *Claim) PayoutMethods(ctx context.Context, first *int, after *string) (*PayoutMethodConnection, error) {
+func (c *Claim) PayoutMethods(ctx context.Context, first *int, after, order *string) (*PayoutMethodConnection, error) {
 	r := c.kin.read
-	return members(ctx, c.kin, c.ID, "payoutMethods", pageOf(first, after), r.Service.PayoutMethodsOf, r.payoutMethods)
+	return members(ctx, c.kin, c.ID, "payoutMethods", ordered(first, after, order), r.Service.PayoutMethodsOf, r.payoutMethods)
 }
 
 // OpenClaimInput is a claim to open.

@@ -1,9 +1,11 @@
 package node
 
 import (
+	"cmp"
 	"context"
 
 	"parapet/model"
+	"parapet/model/wire"
 )
 
 // Connection is a page of nodes and where it stands in its list. What costs
@@ -55,6 +57,8 @@ type (
 	DeliveryEdge              = Edge[*Delivery]              // to a delivery
 	ExplanationConnection     = Connection[*Explanation]     // of explanations
 	ExplanationEdge           = Edge[*Explanation]           // to an explanation
+	PartnerConnection         = Connection[*wire.Partner]    // of partners
+	PartnerEdge               = Edge[*wire.Partner]          // to a partner
 )
 
 func connection[R, N any](page *model.Page[R], nodes []*N) *Connection[*N] {
@@ -134,21 +138,14 @@ type PageInfo struct {
 	EndCursor       *string
 }
 
-// behind asks for the page after a cursor. A page of none would be one of the
+// pageOf asks for the page after a cursor. A page of none would be one of the
 // default size, so it is refused like every other size that is not one.
-func behind(first int, after *string) model.PageRequest {
-	if first == 0 {
-		first = -1
-	}
-	return model.PageRequest{Limit: first, Cursor: orEmpty(after)}
-}
-
-// pageOf is behind for who may leave out first.
 func pageOf(first *int, after *string) model.PageRequest {
-	if first == nil {
-		return model.PageRequest{Cursor: orEmpty(after)}
+	in := model.PageRequest{Cursor: orEmpty(after)}
+	if first != nil {
+		in.Limit = cmp.Or(*first, -1)
 	}
-	return behind(*first, after)
+	return in
 }
 
 // ordered is pageOf for a list that can run both ways.

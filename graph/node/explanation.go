@@ -54,12 +54,12 @@ func (r *Reader) Exposure(ctx context.Context, occurrence model.AsIf, partner, p
 }
 
 // Policies are those it touches, the largest payment first.
-func (e *Exposure) Policies(ctx context.Context, first int, after *string, nearMisses bool) (*ExplanationConnection, error) {
-	if first == model.DefaultPageSize && after == nil && !nearMisses {
+func (e *Exposure) Policies(ctx context.Context, first *int, after *string, nearMisses bool) (*ExplanationConnection, error) {
+	if (first == nil || *first == model.DefaultPageSize) && after == nil && !nearMisses {
 		return e.read.explained(e.page, nil)
 	}
 	asked := e.request
 	asked.NearMisses = nearMisses
-	_, page, err := e.read.Service.Expose(ctx, e.read.Actor, asked, behind(first, after))
+	_, page, err := e.read.Service.Expose(ctx, e.read.Actor, asked, pageOf(first, after))
 	return e.read.explained(page, err)
 }

@@ -29,23 +29,23 @@ func (r *Reader) Occurrence(ctx context.Context, id string) (*Occurrence, error)
 }
 
 // Occurrences are what happened, the newest recorded first.
-func (r *Reader) Occurrences(ctx context.Context, first int, after *string, filter *HappenedFilterInput) (*OccurrenceConnection, error) {
-	return listed(r.occurrences)(r.Service.ListOccurrences(ctx, r.Actor, filter.narrow(), behind(first, after)))
+func (r *Reader) Occurrences(ctx context.Context, first *int, after *string, filter *HappenedFilter, order *string) (*OccurrenceConnection, error) {
+	return listed(r.occurrences)(r.Service.ListOccurrences(ctx, r.Actor, filter.narrow(), ordered(first, after, order)))
 }
 
 // Policies are those that it touched.
-func (o *Occurrence) Policies(ctx context.Context, first int, after *string, nearMisses bool) (*ExplanationConnection, error) {
-	page, err := o.kin.read.Service.TouchedBy(ctx, o.kin.read.Actor, o.ID, nearMisses, behind(first, after))
+func (o *Occurrence) Policies(ctx context.Context, first *int, after *string, nearMisses bool) (*ExplanationConnection, error) {
+	page, err := o.kin.read.Service.TouchedBy(ctx, o.kin.read.Actor, o.ID, nearMisses, pageOf(first, after))
 	return o.kin.read.explained(page, err)
 }
 
 // Observations are what it is made of.
-func (o *Occurrence) Observations(ctx context.Context, first int, after *string) (*ObservationConnection, error) {
-	return o.kin.read.Observations(ctx, first, after, &HappenedFilterInput{OccurrenceID: &o.ID})
+func (o *Occurrence) Observations(ctx context.Context, first *int, after, order *string) (*ObservationConnection, error) {
+	return o.kin.read.Observations(ctx, first, after, &HappenedFilter{OccurrenceID: &o.ID}, order)
 }
 
-// HappenedFilterInput narrows lists of occurrences and observations.
-type HappenedFilterInput struct {
+// HappenedFilter narrows lists of occurrences and observations.
+type HappenedFilter struct {
 	Kind         *string
 	Source       *string
 	OccurrenceID *string
@@ -53,7 +53,7 @@ type HappenedFilterInput struct {
 	To           *time.Time
 }
 
-func (f *HappenedFilterInput) narrow() model.HappenedFilter {
+func (f *HappenedFilter) narrow() model.HappenedFilter {
 	if f == nil {
 		return model.HappenedFilter{}
 	}
@@ -105,6 +105,6 @@ func (o *Observation) Measures() []NamedMeasure {
 }
 
 // Observations are what sources measured, the newest recorded first.
-func (r *Reader) Observations(ctx context.Context, first int, after *string, filter *HappenedFilterInput) (*ObservationConnection, error) {
-	return listed(observations)(r.Service.ListObservations(ctx, r.Actor, filter.narrow(), behind(first, after)))
+func (r *Reader) Observations(ctx context.Context, first *int, after *string, filter *HappenedFilter, order *string) (*ObservationConnection, error) {
+	return listed(observations)(r.Service.ListObservations(ctx, r.Actor, filter.narrow(), ordered(first, after, order)))
 }

@@ -12,19 +12,9 @@ func (r *Reader) Partner(ctx context.Context, slug string) (*wire.Partner, error
 	return r.Service.GetPartner(ctx, r.Actor, slug)
 }
 
-// PartnerConnection is a page of partners.
-type PartnerConnection struct {
-	Nodes    []wire.Partner
-	PageInfo PageInfo
-}
-
 // Partners are all partners, by slug.
 func (r *Reader) Partners(ctx context.Context, first *int, after *string) (*PartnerConnection, error) {
-	list, err := r.Service.ListPartners(ctx, r.Actor, pageOf(first, after))
-	if err != nil {
-		return nil, err
-	}
-	return &PartnerConnection{list.Data, PageInfo{HasNextPage: list.HasMore, EndCursor: list.NextCursor}}, nil
+	return listed(func(records []*wire.Partner) []*wire.Partner { return records })(r.Service.ListPartners(ctx, r.Actor, pageOf(first, after)))
 }
 
 // RegisterPartnerInput is a partner to register.

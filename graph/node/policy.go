@@ -46,15 +46,15 @@ func (p *Policy) Quote(ctx context.Context) (*Quote, error) {
 }
 
 // Claims are the claims under it.
-func (p *Policy) Claims(ctx context.Context, first *int, after *string) (*ClaimConnection, error) {
+func (p *Policy) Claims(ctx context.Context, first *int, after, order *string) (*ClaimConnection, error) {
 	r := p.kin.read
-	return members(ctx, p.kin, p.ID, "claims", pageOf(first, after), r.Service.ClaimsOf, r.claims)
+	return members(ctx, p.kin, p.ID, "claims", ordered(first, after, order), r.Service.ClaimsOf, r.claims)
 }
 
 // PayoutMethods are the accounts of its claims.
-func (p *Policy) PayoutMethods(ctx context.Context, first *int, after *string) (*PayoutMethodConnection, error) {
+func (p *Policy) PayoutMethods(ctx context.Context, first *int, after, order *string) (*PayoutMethodConnection, error) {
 	r := p.kin.read
-	return members(ctx, p.kin, p.ID, "payoutMethods", pageOf(first, after), r.Service.PayoutMethodsOf, r.payoutMethods)
+	return members(ctx, p.kin, p.ID, "payoutMethods", ordered(first, after, order), r.Service.PayoutMethodsOf, r.payoutMethods)
 }
 
 // BindPolicyInput is a quote to bind.

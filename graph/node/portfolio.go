@@ -26,12 +26,16 @@ type Book struct {
 }
 
 // Book sums the policies.
-func (p *Portfolio) Book(ctx context.Context, by []string, first int) (*Book, error) {
+func (p *Portfolio) Book(ctx context.Context, by []string, first *int) (*Book, error) {
 	dimensions := make([]model.Dimension, len(by))
 	for i, word := range by {
 		dimensions[i] = model.Dimension(word)
 	}
-	lines, more, err := p.Portfolio.Book(ctx, dimensions, first)
+	most := model.DefaultBookLines
+	if first != nil {
+		most = *first
+	}
+	lines, more, err := p.Portfolio.Book(ctx, dimensions, most)
 	return &Book{lines, more}, err
 }
 
