@@ -162,6 +162,13 @@ func TestMutationsAreDoneOnce(t *testing.T) {
 	other := d.ask(t, ask{document: open, variables: map[string]any{"in": in}, headers: []string{"Idempotency-Key: k1"}})
 	require.Equal(t, "idempotency_key_reused", other.Errors[0].Extensions.Code)
 	claim := d.OnlyClaim(policy).ID
+	two := ask{document: fmt.Sprintf(`mutation { __typename a: addMessage(input: {claimId: %[1]q, body: "A"}) { message { id } } ...B } fragment B on Mutation { b: addMessage(input: {claimId: %[1]q, body: "A"}) { message { id } } }`, claim)}
+	two.headers = []string{"Idempotency-Key: k2"}
+	refused := d.ask(t, two)
+	require.Equal(t, "idempotency_key_invalid", refused.Errors[0].Extensions.Code)
+	require.Empty(t, d.data(t, `query($id: ID!) { claim(id: $id) { messages { nodes { id } } } }`, map[string]any{"id": claim})["claim"].(map[string]any)["messages"].(map[string]any)["nodes"])
+	two.headers = nil
+	require.Empty(t, d.ask(t, two).Errors)
 	said := d.data(t, `mutation($id: ID!) { addMessage(input: {claimId: $id, body: "When?"}) { message { body author { kind name } claimId } }
 		addAttachment(input: {claimId: $id, fileName: "a.txt", contentType: "text/plain", contentBase64: "cGxhaW4gd29yZHM="}) { attachment { id size sha256 downloadUrl status } }
 		recordPayoutMethod(input: {claimId: $id, type: IBAN, currency: "USD", beneficiary: {name: "Lin", country: "TW"}, iban: {iban: "DE89370400440532013000"}}) { payoutMethod { status display { last4 } } } }`, map[string]any{"id": claim})

@@ -8569,8 +8569,8 @@ type Query {
 
 """
 What can be done. Every mutation takes one input and answers one payload. It is safe to send one again with the same
-clientMutationId, or under the same Idempotency-Key header when the request has one mutation only: the first answer is
-given again.
+clientMutationId, or under the same header Idempotency-Key: the first answer is given again. The header, which counts more,
+goes with one mutation; a request with several under it is refused with idempotency_key_invalid and does nothing.
 """
 type Mutation
 

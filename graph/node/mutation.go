@@ -14,6 +14,16 @@ import (
 	"parapet/model/wire"
 )
 
+// actions counts what a mutation does.
+func actions(operation *graphql.OperationContext) (n int) {
+	for _, field := range graphql.CollectFields(operation, operation.Operation.SelectionSet, []string{"Mutation"}) {
+		if !strings.HasPrefix(field.Name, "__") {
+			n++
+		}
+	}
+	return n
+}
+
 const maxIdempotencyKey = 255
 
 // mutate does what a mutation asks for, or answers again what it answered the
@@ -58,16 +68,20 @@ func idempotency(ctx context.Context, key string, in any) (*model.IdempotencyKey
 }
 
 // keyOf is the request's header, or the input's clientMutationId; empty without
-// either.
+// either. A header is one promise for one action: two of a kind in one request
+// would be taken for one that was sent again, and only the first be done.
 func keyOf(ctx context.Context, id *string) (string, error) {
 	operation := graphql.GetOperationContext(ctx)
 	given := operation.Headers.Values("Idempotency-Key")
-	if len(given) == 0 && id != nil {
+	fromHeader := len(given) > 0
+	if !fromHeader && id != nil {
 		given = []string{*id}
 	}
 	switch {
 	case len(given) == 0:
 		return "", nil
+	case fromHeader && actions(operation) > 1:
+		return "", model.Fail(model.CodeIdempotencyKeyInvalid, "One Idempotency-Key goes with one mutation; give each of them a clientMutationId of its own.")
 	case len(given) > 1 || given[0] == "" || len(given[0]) > maxIdempotencyKey ||
 		strings.ContainsFunc(given[0], func(c rune) bool { return c < '!' || c > '~' }):
 		return "", model.Fail(model.CodeIdempotencyKeyInvalid, "Use one key of 1 to %d visible ASCII characters.", maxIdempotencyKey)
