@@ -111,7 +111,7 @@ func TestAnOperatorPublishesAProduct(t *testing.T) {
 	source := string(product.Shipped()[1].Source())
 	publish := func(document string) answer {
 		return d.ask(t, ask{
-			as: "operator", document: `mutation($in: PublishProductInput!) { publishProduct(input: $in) { productKey productVersion } }`,
+			as: "operator", document: `mutation($in: PublishProductInput!) { publishProduct(input: $in) { product { key version } } }`,
 			variables: map[string]any{"in": map[string]any{"document": document}},
 		})
 	}
@@ -119,7 +119,7 @@ func TestAnOperatorPublishesAProduct(t *testing.T) {
 	for range 2 {
 		got := publish(second)
 		require.Empty(t, got.Errors)
-		require.JSONEq(t, fmt.Sprintf(`{"publishProduct": {"productKey": %q, "productVersion": 2}}`, product.Shipped()[1].Key()), string(got.Data))
+		require.JSONEq(t, fmt.Sprintf(`{"publishProduct": {"product": {"key": %q, "version": 2}}}`, product.Shipped()[1].Key()), string(got.Data))
 	}
 	require.Equal(t, "state_conflict", publish(second + "\n").Errors[0].Extensions.Code)
 	broken := publish(strings.Replace(strings.Replace(source, `risk_factor: "0.1"`, "risk_factor: 0.1", 1), "shape: step", "shape: stairs", 1))

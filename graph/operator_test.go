@@ -20,7 +20,7 @@ var operatorsOnly = map[string]string{
 	"approvePayout":   `mutation { approvePayout(input: {payoutId: "pay_x"}) { payout { id } } }`,
 	"releasePayout":   `mutation { releasePayout(input: {payoutId: "pay_x", note: "n"}) { payout { id } } }`,
 	"resolvePayout":   `mutation { resolvePayout(input: {payoutId: "pay_x", outcome: BLOCKED, note: "n"}) { payout { id } } }`,
-	"publishProduct":  `mutation { publishProduct(input: {document: "key: a"}) { productKey } }`,
+	"publishProduct":  `mutation { publishProduct(input: {document: "key: a"}) { product { key } } }`,
 	"registerPartner": `mutation { registerPartner(input: {slug: "initech", name: "Initech"}) { partner { slug } } }`,
 	"disablePartner":  `mutation { disablePartner(input: {slug: "globex", reason: "r"}) { partner { slug } } }`,
 	"enablePartner":   `mutation { enablePartner(input: {slug: "globex", reason: "r"}) { partner { slug } } }`,

@@ -3,6 +3,7 @@ package graph_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -66,7 +67,7 @@ func (d *door) counted(t *testing.T) (*door, *counter) {
 	return &door{Bundle: d.Bundle, handler: handler}, c
 }
 
-const everything = `query($n: Int!) { policies(first: $n) { totalCount edges { cursor node { quote { id policy { id } }
+const everything = `query($n: Int!) { policies(first: $n) { totalCount edges { cursor node { product { key } quote { id product { key } policy { id } }
 	payoutMethods(first: 2) { totalCount nodes { id type display { last4 } } }
 	claims(first: 2) { totalCount totalCountExceeded nodes { policy { id } occurrence { source } determination { factor stage }
 		payouts { claim { id } policy { id } payoutMethod { id } } messages(first: 2) { nodes { body } } attachments(first: 2) { nodes { fileName } }
@@ -78,13 +79,16 @@ func TestStatementsFollowFromTheShape(t *testing.T) {
 	d.shaken(t, 6)
 	d, statements := d.counted(t)
 	d.data(t, dashboard, map[string]any{"n": 50})
-	for document, most := range map[string]int64{dashboard: 3, everything: 17} {
+	for document, most := range map[string]int64{dashboard: 3, everything: 19} {
 		var counts []int64
 		for _, n := range []int{1, 6} {
-			d.data(t, document, map[string]any{"n": n}) // what is prepared and remembered, is
-			before := statements.n.Load()
-			d.data(t, document, map[string]any{"n": n})
-			counts = append(counts, statements.n.Load()-before)
+			fewest := int64(math.MaxInt64) // a connection's first statement brings others
+			for range 4 {
+				before := statements.n.Load()
+				d.data(t, document, map[string]any{"n": n})
+				fewest = min(fewest, statements.n.Load()-before)
+			}
+			counts = append(counts, fewest)
 		}
 		require.Equal(t, counts[0], counts[1], "one record or six")
 		require.LessOrEqual(t, counts[0], most)

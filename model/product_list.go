@@ -57,6 +57,30 @@ func (s *Service) GetProduct(ctx context.Context, actor Actor, key string) (*wir
 	return s.publicProduct(ctx, row)
 }
 
+// ProductID names one version of a product, quake-circle/1.
+func ProductID(key string, version int) string { return fmt.Sprintf("%s/%d", key, version) }
+
+// ProductsByID are versions of products by their ProductID, in one statement.
+func (s *Service) ProductsByID(ctx context.Context, actor Actor, ids []string) (map[string]*wire.Product, error) {
+	if err := s.authorize(ctx, actor, ScopeProductsRead); err != nil {
+		return nil, err
+	}
+	var rows []productRow
+	q := s.db.NewSelect().Model(&rows).Column("key", "version", "created_at").Where("key || '/' || version in (?)", bun.List(ids))
+	if err := q.Scan(ctx); err != nil {
+		return nil, explain(fmt.Errorf("read products: %w", err))
+	}
+	found := make(map[string]*wire.Product, len(rows))
+	for _, row := range rows {
+		record, err := s.publicProduct(ctx, row)
+		if err != nil {
+			return nil, err
+		}
+		found[ProductID(row.Key, row.Version)] = record
+	}
+	return found, nil
+}
+
 // newest reads the newest version of each product.
 func (s *Service) newest(rows any) *bun.SelectQuery {
 	return s.db.NewSelect().Model(rows).DistinctOn("key").OrderExpr("key, version desc")

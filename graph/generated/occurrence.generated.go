@@ -246,16 +246,16 @@ func (ec *executionContext) fieldContext_Explanation_policy(_ context.Context, f
 	return fc, nil
 }
 
-func (ec *executionContext) _Explanation_product(ctx context.Context, field graphql.CollectedField, obj *node.Explanation) (ret graphql.Marshaler) {
+func (ec *executionContext) _Explanation_productKey(ctx context.Context, field graphql.CollectedField, obj *node.Explanation) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_Explanation_product(ctx, field)
+			return ec.fieldContext_Explanation_productKey(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.Product, nil
+			return obj.ProductKey(), nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
@@ -265,8 +265,8 @@ func (ec *executionContext) _Explanation_product(ctx context.Context, field grap
 		true,
 	)
 }
-func (ec *executionContext) fieldContext_Explanation_product(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Explanation", field, false, false, errors.New("field of type String does not have child fields"))
+func (ec *executionContext) fieldContext_Explanation_productKey(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Explanation", field, true, false, errors.New("field of type String does not have child fields"))
 }
 
 func (ec *executionContext) _Explanation_occurredAt(ctx context.Context, field graphql.CollectedField, obj *node.Explanation) (ret graphql.Marshaler) {
@@ -3149,8 +3149,8 @@ func (ec *executionContext) _Explanation(ctx context.Context, sel ast.SelectionS
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
-		case "product":
-			out.Values[i] = ec._Explanation_product(ctx, field, obj)
+		case "productKey":
+			out.Values[i] = ec._Explanation_productKey(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}

@@ -308,50 +308,36 @@ func (ec *executionContext) fieldContext_DecideClaimPayload_clientMutationId(_ c
 	return graphql.NewScalarFieldContext("DecideClaimPayload", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _PublishProductPayload_productKey(ctx context.Context, field graphql.CollectedField, obj *node.PublishProductPayload) (ret graphql.Marshaler) {
+func (ec *executionContext) _PublishProductPayload_product(ctx context.Context, field graphql.CollectedField, obj *node.PublishProductPayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_PublishProductPayload_productKey(ctx, field)
+			return ec.fieldContext_PublishProductPayload_product(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.ProductKey, nil
+			return obj.Product, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
-			return ec.marshalNString2string(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *node.Product) graphql.Marshaler {
+			return ec.marshalNProduct2ᚖparapetᚋgraphᚋnodeᚐProduct(ctx, selections, v)
 		},
 		true,
 		true,
 	)
 }
-func (ec *executionContext) fieldContext_PublishProductPayload_productKey(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PublishProductPayload", field, false, false, errors.New("field of type String does not have child fields"))
-}
-
-func (ec *executionContext) _PublishProductPayload_productVersion(ctx context.Context, field graphql.CollectedField, obj *node.PublishProductPayload) (ret graphql.Marshaler) {
-	return graphql.ResolveField(
-		ctx,
-		ec.OperationContext,
-		field,
-		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_PublishProductPayload_productVersion(ctx, field)
+func (ec *executionContext) fieldContext_PublishProductPayload_product(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "PublishProductPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Product(ctx, field)
 		},
-		func(ctx context.Context) (any, error) {
-			return obj.ProductVersion, nil
-		},
-		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
-			return ec.marshalNInt2int64(ctx, selections, v)
-		},
-		true,
-		true,
-	)
-}
-func (ec *executionContext) fieldContext_PublishProductPayload_productVersion(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PublishProductPayload", field, false, false, errors.New("field of type Int does not have child fields"))
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _PublishProductPayload_clientMutationId(ctx context.Context, field graphql.CollectedField, obj *node.PublishProductPayload) (ret graphql.Marshaler) {
@@ -1025,13 +1011,8 @@ func (ec *executionContext) _PublishProductPayload(ctx context.Context, sel ast.
 		switch field.Name {
 		case "__typename":
 			out.Values[i] = graphql.MarshalString("PublishProductPayload")
-		case "productKey":
-			out.Values[i] = ec._PublishProductPayload_productKey(ctx, field, obj)
-			if out.Values[i] == graphql.Null {
-				out.Invalids++
-			}
-		case "productVersion":
-			out.Values[i] = ec._PublishProductPayload_productVersion(ctx, field, obj)
+		case "product":
+			out.Values[i] = ec._PublishProductPayload_product(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}

@@ -12,9 +12,12 @@ import (
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/shopspring/decimal"
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"parapet/graph/node"
+	"parapet/model/money"
+	"parapet/model/product"
 	"parapet/model/trigger"
 )
 
@@ -27,6 +30,305 @@ import (
 // endregion ***************************** args.gotpl *****************************
 
 // region    **************************** field.gotpl *****************************
+
+func (ec *executionContext) _ExampleEarthquake_latitude(ctx context.Context, field graphql.CollectedField, obj *product.ExampleQuake) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ExampleEarthquake_latitude(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Latitude, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ExampleEarthquake_latitude(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ExampleEarthquake", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _ExampleEarthquake_longitude(ctx context.Context, field graphql.CollectedField, obj *product.ExampleQuake) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ExampleEarthquake_longitude(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Longitude, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ExampleEarthquake_longitude(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ExampleEarthquake", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _ExampleEarthquake_magnitude(ctx context.Context, field graphql.CollectedField, obj *product.ExampleQuake) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ExampleEarthquake_magnitude(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Magnitude, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v decimal.Decimal) graphql.Marshaler {
+			return ec.marshalNDecimal2githubᚗcomᚋshopspringᚋdecimalᚐDecimal(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ExampleEarthquake_magnitude(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ExampleEarthquake", field, false, false, errors.New("field of type Decimal does not have child fields"))
+}
+
+func (ec *executionContext) _ExampleEarthquake_depthKm(ctx context.Context, field graphql.CollectedField, obj *product.ExampleQuake) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ExampleEarthquake_depthKm(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DepthKM, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *decimal.Decimal) graphql.Marshaler {
+			return ec.marshalODecimal2ᚖgithubᚗcomᚋshopspringᚋdecimalᚐDecimal(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ExampleEarthquake_depthKm(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ExampleEarthquake", field, false, false, errors.New("field of type Decimal does not have child fields"))
+}
+
+func (ec *executionContext) _ExampleFix_hour(ctx context.Context, field graphql.CollectedField, obj *product.ExampleFix) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ExampleFix_hour(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Hour, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ExampleFix_hour(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ExampleFix", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _ExampleFix_latitude(ctx context.Context, field graphql.CollectedField, obj *product.ExampleFix) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ExampleFix_latitude(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Latitude, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ExampleFix_latitude(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ExampleFix", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _ExampleFix_longitude(ctx context.Context, field graphql.CollectedField, obj *product.ExampleFix) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ExampleFix_longitude(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Longitude, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ExampleFix_longitude(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ExampleFix", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _ExampleFix_windKn(ctx context.Context, field graphql.CollectedField, obj *product.ExampleFix) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ExampleFix_windKn(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.WindKN, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *decimal.Decimal) graphql.Marshaler {
+			return ec.marshalODecimal2ᚖgithubᚗcomᚋshopspringᚋdecimalᚐDecimal(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ExampleFix_windKn(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ExampleFix", field, false, false, errors.New("field of type Decimal does not have child fields"))
+}
+
+func (ec *executionContext) _PriceLoadings_uncertaintyFactor(ctx context.Context, field graphql.CollectedField, obj *product.Loadings) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PriceLoadings_uncertaintyFactor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.UncertaintyFactor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v decimal.Decimal) graphql.Marshaler {
+			return ec.marshalNDecimal2githubᚗcomᚋshopspringᚋdecimalᚐDecimal(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PriceLoadings_uncertaintyFactor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PriceLoadings", field, false, false, errors.New("field of type Decimal does not have child fields"))
+}
+
+func (ec *executionContext) _PriceLoadings_riskFactor(ctx context.Context, field graphql.CollectedField, obj *product.Loadings) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PriceLoadings_riskFactor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RiskFactor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v decimal.Decimal) graphql.Marshaler {
+			return ec.marshalNDecimal2githubᚗcomᚋshopspringᚋdecimalᚐDecimal(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PriceLoadings_riskFactor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PriceLoadings", field, false, false, errors.New("field of type Decimal does not have child fields"))
+}
+
+func (ec *executionContext) _PriceLoadings_expenseShare(ctx context.Context, field graphql.CollectedField, obj *product.Loadings) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PriceLoadings_expenseShare(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ExpenseShare, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v decimal.Decimal) graphql.Marshaler {
+			return ec.marshalNDecimal2githubᚗcomᚋshopspringᚋdecimalᚐDecimal(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PriceLoadings_expenseShare(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PriceLoadings", field, false, false, errors.New("field of type Decimal does not have child fields"))
+}
+
+func (ec *executionContext) _PriceLoadings_commissionShare(ctx context.Context, field graphql.CollectedField, obj *product.Loadings) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PriceLoadings_commissionShare(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CommissionShare, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v decimal.Decimal) graphql.Marshaler {
+			return ec.marshalNDecimal2githubᚗcomᚋshopspringᚋdecimalᚐDecimal(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PriceLoadings_commissionShare(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PriceLoadings", field, false, false, errors.New("field of type Decimal does not have child fields"))
+}
+
+func (ec *executionContext) _PriceLoadings_maximumRateOnLine(ctx context.Context, field graphql.CollectedField, obj *product.Loadings) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PriceLoadings_maximumRateOnLine(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MaximumRateOnLine, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v decimal.Decimal) graphql.Marshaler {
+			return ec.marshalNDecimal2githubᚗcomᚋshopspringᚋdecimalᚐDecimal(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PriceLoadings_maximumRateOnLine(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PriceLoadings", field, false, false, errors.New("field of type Decimal does not have child fields"))
+}
 
 func (ec *executionContext) _Product_key(ctx context.Context, field graphql.CollectedField, obj *node.Product) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
@@ -64,14 +366,14 @@ func (ec *executionContext) _Product_version(ctx context.Context, field graphql.
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
-			return ec.marshalNLong2int64(ctx, selections, v)
+			return ec.marshalNInt2int64(ctx, selections, v)
 		},
 		true,
 		true,
 	)
 }
 func (ec *executionContext) fieldContext_Product_version(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Product", field, false, false, errors.New("field of type Long does not have child fields"))
+	return graphql.NewScalarFieldContext("Product", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
 func (ec *executionContext) _Product_createdAt(ctx context.Context, field graphql.CollectedField, obj *node.Product) (ret graphql.Marshaler) {
@@ -253,6 +555,38 @@ func (ec *executionContext) fieldContext_Product_payout(_ context.Context, field
 	return fc, nil
 }
 
+func (ec *executionContext) _Product_payoutCurves(ctx context.Context, field graphql.CollectedField, obj *node.Product) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Product_payoutCurves(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PayoutCurves(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []trigger.Curve) graphql.Marshaler {
+			return ec.marshalNPayoutCurve2ᚕparapetᚋmodelᚋtriggerᚐCurveᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Product_payoutCurves(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Product",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PayoutCurve(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Product_times(ctx context.Context, field graphql.CollectedField, obj *node.Product) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -262,41 +596,27 @@ func (ec *executionContext) _Product_times(ctx context.Context, field graphql.Co
 			return ec.fieldContext_Product_times(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.Times, nil
+			return obj.Times()
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v jsontext.Value) graphql.Marshaler {
-			return ec.marshalNJSON2githubᚗcomᚋgoᚑjsonᚑexperimentᚋjsonᚋjsontextᚐValue(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v product.Times) graphql.Marshaler {
+			return ec.marshalNProductTimes2parapetᚋmodelᚋproductᚐTimes(ctx, selections, v)
 		},
 		true,
 		true,
 	)
 }
 func (ec *executionContext) fieldContext_Product_times(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Product", field, false, false, errors.New("field of type JSON does not have child fields"))
-}
-
-func (ec *executionContext) _Product_settlement(ctx context.Context, field graphql.CollectedField, obj *node.Product) (ret graphql.Marshaler) {
-	return graphql.ResolveField(
-		ctx,
-		ec.OperationContext,
-		field,
-		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_Product_settlement(ctx, field)
+	fc = &graphql.FieldContext{
+		Object:     "Product",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProductTimes(ctx, field)
 		},
-		func(ctx context.Context) (any, error) {
-			return obj.Settlement, nil
-		},
-		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v jsontext.Value) graphql.Marshaler {
-			return ec.marshalNJSON2githubᚗcomᚋgoᚑjsonᚑexperimentᚋjsonᚋjsontextᚐValue(ctx, selections, v)
-		},
-		true,
-		true,
-	)
-}
-func (ec *executionContext) fieldContext_Product_settlement(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Product", field, false, false, errors.New("field of type JSON does not have child fields"))
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _Product_price(ctx context.Context, field graphql.CollectedField, obj *node.Product) (ret graphql.Marshaler) {
@@ -308,18 +628,27 @@ func (ec *executionContext) _Product_price(ctx context.Context, field graphql.Co
 			return ec.fieldContext_Product_price(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.Price, nil
+			return obj.Price()
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v jsontext.Value) graphql.Marshaler {
-			return ec.marshalNJSON2githubᚗcomᚋgoᚑjsonᚑexperimentᚋjsonᚋjsontextᚐValue(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v product.Loadings) graphql.Marshaler {
+			return ec.marshalNPriceLoadings2parapetᚋmodelᚋproductᚐLoadings(ctx, selections, v)
 		},
 		true,
 		true,
 	)
 }
 func (ec *executionContext) fieldContext_Product_price(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Product", field, false, false, errors.New("field of type JSON does not have child fields"))
+	fc = &graphql.FieldContext{
+		Object:     "Product",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PriceLoadings(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _Product_currencies(ctx context.Context, field graphql.CollectedField, obj *node.Product) (ret graphql.Marshaler) {
@@ -331,18 +660,27 @@ func (ec *executionContext) _Product_currencies(ctx context.Context, field graph
 			return ec.fieldContext_Product_currencies(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.Currencies, nil
+			return obj.Currencies()
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v jsontext.Value) graphql.Marshaler {
-			return ec.marshalNJSON2githubᚗcomᚋgoᚑjsonᚑexperimentᚋjsonᚋjsontextᚐValue(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []node.ProductCurrency) graphql.Marshaler {
+			return ec.marshalNProductCurrency2ᚕparapetᚋgraphᚋnodeᚐProductCurrencyᚄ(ctx, selections, v)
 		},
 		true,
 		true,
 	)
 }
 func (ec *executionContext) fieldContext_Product_currencies(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Product", field, false, false, errors.New("field of type JSON does not have child fields"))
+	fc = &graphql.FieldContext{
+		Object:     "Product",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ProductCurrency(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _Product_examples(ctx context.Context, field graphql.CollectedField, obj *node.Product) (ret graphql.Marshaler) {
@@ -354,18 +692,27 @@ func (ec *executionContext) _Product_examples(ctx context.Context, field graphql
 			return ec.fieldContext_Product_examples(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.Examples, nil
+			return obj.Examples()
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v jsontext.Value) graphql.Marshaler {
-			return ec.marshalNJSON2githubᚗcomᚋgoᚑjsonᚑexperimentᚋjsonᚋjsontextᚐValue(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []node.WorkedExample) graphql.Marshaler {
+			return ec.marshalNWorkedExample2ᚕparapetᚋgraphᚋnodeᚐWorkedExampleᚄ(ctx, selections, v)
 		},
 		true,
 		true,
 	)
 }
 func (ec *executionContext) fieldContext_Product_examples(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Product", field, false, false, errors.New("field of type JSON does not have child fields"))
+	fc = &graphql.FieldContext{
+		Object:     "Product",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_WorkedExample(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _Product_notes(ctx context.Context, field graphql.CollectedField, obj *node.Product) (ret graphql.Marshaler) {
@@ -533,6 +880,189 @@ func (ec *executionContext) fieldContext_ProductConnection_totalCountExceeded(_ 
 	return graphql.NewScalarFieldContext("ProductConnection", field, true, false, errors.New("field of type Boolean does not have child fields"))
 }
 
+func (ec *executionContext) _ProductCurrency_code(ctx context.Context, field graphql.CollectedField, obj *node.ProductCurrency) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProductCurrency_code(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Code, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ProductCurrency_code(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProductCurrency", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ProductCurrency_defaultLimit(ctx context.Context, field graphql.CollectedField, obj *node.ProductCurrency) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProductCurrency_defaultLimit(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DefaultLimit, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v money.Money) graphql.Marshaler {
+			return ec.marshalNMoney2parapetᚋmodelᚋmoneyᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ProductCurrency_defaultLimit(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProductCurrency",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProductCurrency_minimumLimit(ctx context.Context, field graphql.CollectedField, obj *node.ProductCurrency) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProductCurrency_minimumLimit(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MinimumLimit, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v money.Money) graphql.Marshaler {
+			return ec.marshalNMoney2parapetᚋmodelᚋmoneyᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ProductCurrency_minimumLimit(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProductCurrency",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProductCurrency_maximumLimit(ctx context.Context, field graphql.CollectedField, obj *node.ProductCurrency) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProductCurrency_maximumLimit(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MaximumLimit, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v money.Money) graphql.Marshaler {
+			return ec.marshalNMoney2parapetᚋmodelᚋmoneyᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ProductCurrency_maximumLimit(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProductCurrency",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProductCurrency_minimumPremium(ctx context.Context, field graphql.CollectedField, obj *node.ProductCurrency) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProductCurrency_minimumPremium(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MinimumPremium, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v money.Money) graphql.Marshaler {
+			return ec.marshalNMoney2parapetᚋmodelᚋmoneyᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ProductCurrency_minimumPremium(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProductCurrency",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ProductCurrency_automaticUpTo(ctx context.Context, field graphql.CollectedField, obj *node.ProductCurrency) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProductCurrency_automaticUpTo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AutomaticUpTo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v money.Money) graphql.Marshaler {
+			return ec.marshalNMoney2parapetᚋmodelᚋmoneyᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ProductCurrency_automaticUpTo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ProductCurrency",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _ProductEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *node.Edge[*node.Product]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -588,6 +1118,401 @@ func (ec *executionContext) fieldContext_ProductEdge_node(_ context.Context, fie
 	return fc, nil
 }
 
+func (ec *executionContext) _ProductTimes_quoteValidity(ctx context.Context, field graphql.CollectedField, obj *product.Times) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProductTimes_quoteValidity(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.QuoteValidity, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNDuration2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ProductTimes_quoteValidity(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProductTimes", field, false, false, errors.New("field of type Duration does not have child fields"))
+}
+
+func (ec *executionContext) _ProductTimes_waitingPeriod(ctx context.Context, field graphql.CollectedField, obj *product.Times) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProductTimes_waitingPeriod(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.WaitingPeriod, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNDuration2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ProductTimes_waitingPeriod(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProductTimes", field, false, false, errors.New("field of type Duration does not have child fields"))
+}
+
+func (ec *executionContext) _ProductTimes_reportingWindow(ctx context.Context, field graphql.CollectedField, obj *product.Times) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProductTimes_reportingWindow(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ReportingWindow, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNDuration2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ProductTimes_reportingWindow(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProductTimes", field, false, false, errors.New("field of type Duration does not have child fields"))
+}
+
+func (ec *executionContext) _ProductTimes_shortestTerm(ctx context.Context, field graphql.CollectedField, obj *product.Times) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProductTimes_shortestTerm(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ShortestTerm, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNDuration2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ProductTimes_shortestTerm(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProductTimes", field, false, false, errors.New("field of type Duration does not have child fields"))
+}
+
+func (ec *executionContext) _ProductTimes_longestTerm(ctx context.Context, field graphql.CollectedField, obj *product.Times) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProductTimes_longestTerm(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.LongestTerm, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNDuration2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ProductTimes_longestTerm(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProductTimes", field, false, false, errors.New("field of type Duration does not have child fields"))
+}
+
+func (ec *executionContext) _ProductTimes_farthestStart(ctx context.Context, field graphql.CollectedField, obj *product.Times) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ProductTimes_farthestStart(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.FarthestStart, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNDuration2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ProductTimes_farthestStart(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ProductTimes", field, false, false, errors.New("field of type Duration does not have child fields"))
+}
+
+func (ec *executionContext) _WorkedExample_name(ctx context.Context, field graphql.CollectedField, obj *node.WorkedExample) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WorkedExample_name(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Name, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WorkedExample_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WorkedExample", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _WorkedExample_context(ctx context.Context, field graphql.CollectedField, obj *node.WorkedExample) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WorkedExample_context(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Context, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v jsontext.Value) graphql.Marshaler {
+			return ec.marshalOJSON2githubᚗcomᚋgoᚑjsonᚑexperimentᚋjsonᚋjsontextᚐValue(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_WorkedExample_context(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WorkedExample", field, false, false, errors.New("field of type JSON does not have child fields"))
+}
+
+func (ec *executionContext) _WorkedExample_earthquake(ctx context.Context, field graphql.CollectedField, obj *node.WorkedExample) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WorkedExample_earthquake(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Earthquake(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *product.ExampleQuake) graphql.Marshaler {
+			return ec.marshalOExampleEarthquake2ᚖparapetᚋmodelᚋproductᚐExampleQuake(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_WorkedExample_earthquake(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "WorkedExample",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ExampleEarthquake(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _WorkedExample_storm(ctx context.Context, field graphql.CollectedField, obj *node.WorkedExample) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WorkedExample_storm(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Storm, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []product.ExampleFix) graphql.Marshaler {
+			return ec.marshalOExampleFix2ᚕparapetᚋmodelᚋproductᚐExampleFixᚄ(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_WorkedExample_storm(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "WorkedExample",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ExampleFix(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _WorkedExample_rainMm(ctx context.Context, field graphql.CollectedField, obj *node.WorkedExample) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WorkedExample_rainMm(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RainMM(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []decimal.Decimal) graphql.Marshaler {
+			return ec.marshalODecimal2ᚕgithubᚗcomᚋshopspringᚋdecimalᚐDecimalᚄ(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_WorkedExample_rainMm(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WorkedExample", field, true, false, errors.New("field of type Decimal does not have child fields"))
+}
+
+func (ec *executionContext) _WorkedExample_met(ctx context.Context, field graphql.CollectedField, obj *node.WorkedExample) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WorkedExample_met(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Met(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WorkedExample_met(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WorkedExample", field, true, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _WorkedExample_reason(ctx context.Context, field graphql.CollectedField, obj *node.WorkedExample) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WorkedExample_reason(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Reason(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNReasonCode2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WorkedExample_reason(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WorkedExample", field, true, false, errors.New("field of type ReasonCode does not have child fields"))
+}
+
+func (ec *executionContext) _WorkedExample_index(ctx context.Context, field graphql.CollectedField, obj *node.WorkedExample) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WorkedExample_index(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Index(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *decimal.Decimal) graphql.Marshaler {
+			return ec.marshalODecimal2ᚖgithubᚗcomᚋshopspringᚋdecimalᚐDecimal(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_WorkedExample_index(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WorkedExample", field, true, false, errors.New("field of type Decimal does not have child fields"))
+}
+
+func (ec *executionContext) _WorkedExample_factor(ctx context.Context, field graphql.CollectedField, obj *node.WorkedExample) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WorkedExample_factor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Factor(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v decimal.Decimal) graphql.Marshaler {
+			return ec.marshalNDecimal2githubᚗcomᚋshopspringᚋdecimalᚐDecimal(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WorkedExample_factor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WorkedExample", field, true, false, errors.New("field of type Decimal does not have child fields"))
+}
+
+func (ec *executionContext) _WorkedExample_amount(ctx context.Context, field graphql.CollectedField, obj *node.WorkedExample) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WorkedExample_amount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Amount(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v money.Money) graphql.Marshaler {
+			return ec.marshalNMoney2parapetᚋmodelᚋmoneyᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WorkedExample_amount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "WorkedExample",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 // endregion **************************** field.gotpl *****************************
 
 // region    **************************** input.gotpl *****************************
@@ -599,6 +1524,170 @@ func (ec *executionContext) fieldContext_ProductEdge_node(_ context.Context, fie
 // endregion ************************** interface.gotpl ***************************
 
 // region    **************************** object.gotpl ****************************
+
+var exampleEarthquakeImplementors = []string{"ExampleEarthquake"}
+
+func (ec *executionContext) _ExampleEarthquake(ctx context.Context, sel ast.SelectionSet, obj *product.ExampleQuake) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, exampleEarthquakeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ExampleEarthquake")
+		case "latitude":
+			out.Values[i] = ec._ExampleEarthquake_latitude(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "longitude":
+			out.Values[i] = ec._ExampleEarthquake_longitude(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "magnitude":
+			out.Values[i] = ec._ExampleEarthquake_magnitude(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "depthKm":
+			out.Values[i] = ec._ExampleEarthquake_depthKm(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var exampleFixImplementors = []string{"ExampleFix"}
+
+func (ec *executionContext) _ExampleFix(ctx context.Context, sel ast.SelectionSet, obj *product.ExampleFix) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, exampleFixImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ExampleFix")
+		case "hour":
+			out.Values[i] = ec._ExampleFix_hour(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "latitude":
+			out.Values[i] = ec._ExampleFix_latitude(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "longitude":
+			out.Values[i] = ec._ExampleFix_longitude(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "windKn":
+			out.Values[i] = ec._ExampleFix_windKn(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var priceLoadingsImplementors = []string{"PriceLoadings"}
+
+func (ec *executionContext) _PriceLoadings(ctx context.Context, sel ast.SelectionSet, obj *product.Loadings) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, priceLoadingsImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("PriceLoadings")
+		case "uncertaintyFactor":
+			out.Values[i] = ec._PriceLoadings_uncertaintyFactor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "riskFactor":
+			out.Values[i] = ec._PriceLoadings_riskFactor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "expenseShare":
+			out.Values[i] = ec._PriceLoadings_expenseShare(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "commissionShare":
+			out.Values[i] = ec._PriceLoadings_commissionShare(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "maximumRateOnLine":
+			out.Values[i] = ec._PriceLoadings_maximumRateOnLine(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
 
 var productImplementors = []string{"Product"}
 
@@ -657,13 +1746,13 @@ func (ec *executionContext) _Product(ctx context.Context, sel ast.SelectionSet, 
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
-		case "times":
-			out.Values[i] = ec._Product_times(ctx, field, obj)
+		case "payoutCurves":
+			out.Values[i] = ec._Product_payoutCurves(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
-		case "settlement":
-			out.Values[i] = ec._Product_settlement(ctx, field, obj)
+		case "times":
+			out.Values[i] = ec._Product_times(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -832,6 +1921,69 @@ func (ec *executionContext) _ProductConnection(ctx context.Context, sel ast.Sele
 	return out
 }
 
+var productCurrencyImplementors = []string{"ProductCurrency"}
+
+func (ec *executionContext) _ProductCurrency(ctx context.Context, sel ast.SelectionSet, obj *node.ProductCurrency) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, productCurrencyImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ProductCurrency")
+		case "code":
+			out.Values[i] = ec._ProductCurrency_code(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "defaultLimit":
+			out.Values[i] = ec._ProductCurrency_defaultLimit(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "minimumLimit":
+			out.Values[i] = ec._ProductCurrency_minimumLimit(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "maximumLimit":
+			out.Values[i] = ec._ProductCurrency_maximumLimit(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "minimumPremium":
+			out.Values[i] = ec._ProductCurrency_minimumPremium(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "automaticUpTo":
+			out.Values[i] = ec._ProductCurrency_automaticUpTo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var productEdgeImplementors = []string{"ProductEdge"}
 
 func (ec *executionContext) _ProductEdge(ctx context.Context, sel ast.SelectionSet, obj *node.Edge[*node.Product]) graphql.Marshaler {
@@ -875,9 +2027,163 @@ func (ec *executionContext) _ProductEdge(ctx context.Context, sel ast.SelectionS
 	return out
 }
 
+var productTimesImplementors = []string{"ProductTimes"}
+
+func (ec *executionContext) _ProductTimes(ctx context.Context, sel ast.SelectionSet, obj *product.Times) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, productTimesImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ProductTimes")
+		case "quoteValidity":
+			out.Values[i] = ec._ProductTimes_quoteValidity(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "waitingPeriod":
+			out.Values[i] = ec._ProductTimes_waitingPeriod(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "reportingWindow":
+			out.Values[i] = ec._ProductTimes_reportingWindow(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "shortestTerm":
+			out.Values[i] = ec._ProductTimes_shortestTerm(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "longestTerm":
+			out.Values[i] = ec._ProductTimes_longestTerm(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "farthestStart":
+			out.Values[i] = ec._ProductTimes_farthestStart(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var workedExampleImplementors = []string{"WorkedExample"}
+
+func (ec *executionContext) _WorkedExample(ctx context.Context, sel ast.SelectionSet, obj *node.WorkedExample) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, workedExampleImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("WorkedExample")
+		case "name":
+			out.Values[i] = ec._WorkedExample_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "context":
+			out.Values[i] = ec._WorkedExample_context(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "earthquake":
+			out.Values[i] = ec._WorkedExample_earthquake(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "storm":
+			out.Values[i] = ec._WorkedExample_storm(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "rainMm":
+			out.Values[i] = ec._WorkedExample_rainMm(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "met":
+			out.Values[i] = ec._WorkedExample_met(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "reason":
+			out.Values[i] = ec._WorkedExample_reason(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "index":
+			out.Values[i] = ec._WorkedExample_index(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "factor":
+			out.Values[i] = ec._WorkedExample_factor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "amount":
+			out.Values[i] = ec._WorkedExample_amount(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 // endregion **************************** object.gotpl ****************************
 
 // region    ***************************** type.gotpl *****************************
+
+func (ec *executionContext) marshalNExampleFix2parapetᚋmodelᚋproductᚐExampleFix(ctx context.Context, sel ast.SelectionSet, v product.ExampleFix) graphql.Marshaler {
+	return ec._ExampleFix(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNPriceLoadings2parapetᚋmodelᚋproductᚐLoadings(ctx context.Context, sel ast.SelectionSet, v product.Loadings) graphql.Marshaler {
+	return ec._PriceLoadings(ctx, sel, &v)
+}
 
 func (ec *executionContext) marshalNProduct2ᚕᚖparapetᚋgraphᚋnodeᚐProductᚄ(ctx context.Context, sel ast.SelectionSet, v []*node.Product) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
@@ -915,6 +2221,26 @@ func (ec *executionContext) marshalNProductConnection2ᚖparapetᚋgraphᚋnode�
 	return ec._ProductConnection(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalNProductCurrency2parapetᚋgraphᚋnodeᚐProductCurrency(ctx context.Context, sel ast.SelectionSet, v node.ProductCurrency) graphql.Marshaler {
+	return ec._ProductCurrency(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNProductCurrency2ᚕparapetᚋgraphᚋnodeᚐProductCurrencyᚄ(ctx context.Context, sel ast.SelectionSet, v []node.ProductCurrency) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNProductCurrency2parapetᚋgraphᚋnodeᚐProductCurrency(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
 func (ec *executionContext) marshalNProductEdge2ᚕᚖparapetᚋgraphᚋnodeᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*node.Edge[*node.Product]) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
@@ -939,6 +2265,56 @@ func (ec *executionContext) marshalNProductEdge2ᚖparapetᚋgraphᚋnodeᚐEdge
 		return graphql.Null
 	}
 	return ec._ProductEdge(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNProductTimes2parapetᚋmodelᚋproductᚐTimes(ctx context.Context, sel ast.SelectionSet, v product.Times) graphql.Marshaler {
+	return ec._ProductTimes(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNWorkedExample2parapetᚋgraphᚋnodeᚐWorkedExample(ctx context.Context, sel ast.SelectionSet, v node.WorkedExample) graphql.Marshaler {
+	return ec._WorkedExample(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNWorkedExample2ᚕparapetᚋgraphᚋnodeᚐWorkedExampleᚄ(ctx context.Context, sel ast.SelectionSet, v []node.WorkedExample) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNWorkedExample2parapetᚋgraphᚋnodeᚐWorkedExample(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalOExampleEarthquake2ᚖparapetᚋmodelᚋproductᚐExampleQuake(ctx context.Context, sel ast.SelectionSet, v *product.ExampleQuake) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ExampleEarthquake(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOExampleFix2ᚕparapetᚋmodelᚋproductᚐExampleFixᚄ(ctx context.Context, sel ast.SelectionSet, v []product.ExampleFix) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNExampleFix2parapetᚋmodelᚋproductᚐExampleFix(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
 }
 
 func (ec *executionContext) marshalOProduct2ᚖparapetᚋgraphᚋnodeᚐProduct(ctx context.Context, sel ast.SelectionSet, v *node.Product) graphql.Marshaler {

@@ -224,6 +224,7 @@ type ComplexityRoot struct {
 	Cover struct {
 		Limit           func(childComplexity int) int
 		Payout          func(childComplexity int) int
+		PayoutCurves    func(childComplexity int) int
 		Place           func(childComplexity int) int
 		ReportingWindow func(childComplexity int) int
 		StartsAt        func(childComplexity int) int
@@ -365,6 +366,20 @@ type ComplexityRoot struct {
 		Version func(childComplexity int) int
 	}
 
+	ExampleEarthquake struct {
+		DepthKM   func(childComplexity int) int
+		Latitude  func(childComplexity int) int
+		Longitude func(childComplexity int) int
+		Magnitude func(childComplexity int) int
+	}
+
+	ExampleFix struct {
+		Hour      func(childComplexity int) int
+		Latitude  func(childComplexity int) int
+		Longitude func(childComplexity int) int
+		WindKN    func(childComplexity int) int
+	}
+
 	Explanation struct {
 		Amount     func(childComplexity int) int
 		Claim      func(childComplexity int) int
@@ -379,7 +394,7 @@ type ComplexityRoot struct {
 		Pays       func(childComplexity int) int
 		Policy     func(childComplexity int) int
 		PolicyID   func(childComplexity int) int
-		Product    func(childComplexity int) int
+		ProductKey func(childComplexity int) int
 		RadiusKM   func(childComplexity int) int
 		Reasons    func(childComplexity int) int
 		Sentences  func(childComplexity int) int
@@ -675,6 +690,17 @@ type ComplexityRoot struct {
 		TotalCountExceeded func(childComplexity int) int
 	}
 
+	PayoutCurve struct {
+		Points      func(childComplexity int) int
+		RadiusShare func(childComplexity int) int
+	}
+
+	PayoutCurvePoint struct {
+		Before  func(childComplexity int) int
+		Index   func(childComplexity int) int
+		Reached func(childComplexity int) int
+	}
+
 	PayoutEdge struct {
 		Cursor func(childComplexity int) int
 		Node   func(childComplexity int) int
@@ -772,6 +798,7 @@ type ComplexityRoot struct {
 		PayoutMethods    func(childComplexity int, first *int, after *string, order *string) int
 		Policyholder     func(childComplexity int) int
 		Premium          func(childComplexity int) int
+		Product          func(childComplexity int) int
 		ProductKey       func(childComplexity int) int
 		ProductVersion   func(childComplexity int) int
 		Quote            func(childComplexity int) int
@@ -817,6 +844,14 @@ type ComplexityRoot struct {
 		Kind   func(childComplexity int) int
 	}
 
+	PriceLoadings struct {
+		CommissionShare   func(childComplexity int) int
+		ExpenseShare      func(childComplexity int) int
+		MaximumRateOnLine func(childComplexity int) int
+		RiskFactor        func(childComplexity int) int
+		UncertaintyFactor func(childComplexity int) int
+	}
+
 	Product struct {
 		ContextSchema func(childComplexity int) int
 		CreatedAt     func(childComplexity int) int
@@ -825,9 +860,9 @@ type ComplexityRoot struct {
 		Key           func(childComplexity int) int
 		Notes         func(childComplexity int) int
 		Payout        func(childComplexity int) int
+		PayoutCurves  func(childComplexity int) int
 		Place         func(childComplexity int) int
 		Price         func(childComplexity int) int
-		Settlement    func(childComplexity int) int
 		Summary       func(childComplexity int) int
 		Times         func(childComplexity int) int
 		Title         func(childComplexity int) int
@@ -843,15 +878,32 @@ type ComplexityRoot struct {
 		TotalCountExceeded func(childComplexity int) int
 	}
 
+	ProductCurrency struct {
+		AutomaticUpTo  func(childComplexity int) int
+		Code           func(childComplexity int) int
+		DefaultLimit   func(childComplexity int) int
+		MaximumLimit   func(childComplexity int) int
+		MinimumLimit   func(childComplexity int) int
+		MinimumPremium func(childComplexity int) int
+	}
+
 	ProductEdge struct {
 		Cursor func(childComplexity int) int
 		Node   func(childComplexity int) int
 	}
 
+	ProductTimes struct {
+		FarthestStart   func(childComplexity int) int
+		LongestTerm     func(childComplexity int) int
+		QuoteValidity   func(childComplexity int) int
+		ReportingWindow func(childComplexity int) int
+		ShortestTerm    func(childComplexity int) int
+		WaitingPeriod   func(childComplexity int) int
+	}
+
 	PublishProductPayload struct {
 		ClientMutationID func(childComplexity int) int
-		ProductKey       func(childComplexity int) int
-		ProductVersion   func(childComplexity int) int
+		Product          func(childComplexity int) int
 	}
 
 	Query struct {
@@ -901,6 +953,7 @@ type ComplexityRoot struct {
 		Policy           func(childComplexity int) int
 		PolicyID         func(childComplexity int) int
 		Price            func(childComplexity int) int
+		Product          func(childComplexity int) int
 		ProductKey       func(childComplexity int) int
 		ProductVersion   func(childComplexity int) int
 		Status           func(childComplexity int) int
@@ -1092,6 +1145,19 @@ type ComplexityRoot struct {
 	WithdrawClaimPayload struct {
 		Claim            func(childComplexity int) int
 		ClientMutationID func(childComplexity int) int
+	}
+
+	WorkedExample struct {
+		Amount     func(childComplexity int) int
+		Context    func(childComplexity int) int
+		Earthquake func(childComplexity int) int
+		Factor     func(childComplexity int) int
+		Index      func(childComplexity int) int
+		Met        func(childComplexity int) int
+		Name       func(childComplexity int) int
+		RainMM     func(childComplexity int) int
+		Reason     func(childComplexity int) int
+		Storm      func(childComplexity int) int
 	}
 }
 
@@ -1889,6 +1955,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Cover.Payout(childComplexity), true
+	case "Cover.payoutCurves":
+		if e.ComplexityRoot.Cover.PayoutCurves == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Cover.PayoutCurves(childComplexity), true
 	case "Cover.place":
 		if e.ComplexityRoot.Cover.Place == nil {
 			break
@@ -2418,6 +2490,56 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.EventSubject.Version(childComplexity), true
 
+	case "ExampleEarthquake.depthKm":
+		if e.ComplexityRoot.ExampleEarthquake.DepthKM == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExampleEarthquake.DepthKM(childComplexity), true
+	case "ExampleEarthquake.latitude":
+		if e.ComplexityRoot.ExampleEarthquake.Latitude == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExampleEarthquake.Latitude(childComplexity), true
+	case "ExampleEarthquake.longitude":
+		if e.ComplexityRoot.ExampleEarthquake.Longitude == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExampleEarthquake.Longitude(childComplexity), true
+	case "ExampleEarthquake.magnitude":
+		if e.ComplexityRoot.ExampleEarthquake.Magnitude == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExampleEarthquake.Magnitude(childComplexity), true
+
+	case "ExampleFix.hour":
+		if e.ComplexityRoot.ExampleFix.Hour == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExampleFix.Hour(childComplexity), true
+	case "ExampleFix.latitude":
+		if e.ComplexityRoot.ExampleFix.Latitude == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExampleFix.Latitude(childComplexity), true
+	case "ExampleFix.longitude":
+		if e.ComplexityRoot.ExampleFix.Longitude == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExampleFix.Longitude(childComplexity), true
+	case "ExampleFix.windKn":
+		if e.ComplexityRoot.ExampleFix.WindKN == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExampleFix.WindKN(childComplexity), true
+
 	case "Explanation.amount":
 		if e.ComplexityRoot.Explanation.Amount == nil {
 			break
@@ -2496,12 +2618,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Explanation.PolicyID(childComplexity), true
-	case "Explanation.product":
-		if e.ComplexityRoot.Explanation.Product == nil {
+	case "Explanation.productKey":
+		if e.ComplexityRoot.Explanation.ProductKey == nil {
 			break
 		}
 
-		return e.ComplexityRoot.Explanation.Product(childComplexity), true
+		return e.ComplexityRoot.Explanation.ProductKey(childComplexity), true
 	case "Explanation.radiusKm":
 		if e.ComplexityRoot.Explanation.RadiusKM == nil {
 			break
@@ -3862,6 +3984,38 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.PayoutConnection.TotalCountExceeded(childComplexity), true
 
+	case "PayoutCurve.points":
+		if e.ComplexityRoot.PayoutCurve.Points == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PayoutCurve.Points(childComplexity), true
+	case "PayoutCurve.radiusShare":
+		if e.ComplexityRoot.PayoutCurve.RadiusShare == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PayoutCurve.RadiusShare(childComplexity), true
+
+	case "PayoutCurvePoint.before":
+		if e.ComplexityRoot.PayoutCurvePoint.Before == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PayoutCurvePoint.Before(childComplexity), true
+	case "PayoutCurvePoint.index":
+		if e.ComplexityRoot.PayoutCurvePoint.Index == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PayoutCurvePoint.Index(childComplexity), true
+	case "PayoutCurvePoint.reached":
+		if e.ComplexityRoot.PayoutCurvePoint.Reached == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PayoutCurvePoint.Reached(childComplexity), true
+
 	case "PayoutEdge.cursor":
 		if e.ComplexityRoot.PayoutEdge.Cursor == nil {
 			break
@@ -4278,6 +4432,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Policy.Premium(childComplexity), true
+	case "Policy.product":
+		if e.ComplexityRoot.Policy.Product == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Policy.Product(childComplexity), true
 	case "Policy.productKey":
 		if e.ComplexityRoot.Policy.ProductKey == nil {
 			break
@@ -4462,6 +4622,37 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.PriceLine.Kind(childComplexity), true
 
+	case "PriceLoadings.commissionShare":
+		if e.ComplexityRoot.PriceLoadings.CommissionShare == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PriceLoadings.CommissionShare(childComplexity), true
+	case "PriceLoadings.expenseShare":
+		if e.ComplexityRoot.PriceLoadings.ExpenseShare == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PriceLoadings.ExpenseShare(childComplexity), true
+	case "PriceLoadings.maximumRateOnLine":
+		if e.ComplexityRoot.PriceLoadings.MaximumRateOnLine == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PriceLoadings.MaximumRateOnLine(childComplexity), true
+	case "PriceLoadings.riskFactor":
+		if e.ComplexityRoot.PriceLoadings.RiskFactor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PriceLoadings.RiskFactor(childComplexity), true
+	case "PriceLoadings.uncertaintyFactor":
+		if e.ComplexityRoot.PriceLoadings.UncertaintyFactor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PriceLoadings.UncertaintyFactor(childComplexity), true
+
 	case "Product.contextSchema":
 		if e.ComplexityRoot.Product.ContextSchema == nil {
 			break
@@ -4504,6 +4695,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Product.Payout(childComplexity), true
+	case "Product.payoutCurves":
+		if e.ComplexityRoot.Product.PayoutCurves == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Product.PayoutCurves(childComplexity), true
 	case "Product.place":
 		if e.ComplexityRoot.Product.Place == nil {
 			break
@@ -4516,12 +4713,6 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Product.Price(childComplexity), true
-	case "Product.settlement":
-		if e.ComplexityRoot.Product.Settlement == nil {
-			break
-		}
-
-		return e.ComplexityRoot.Product.Settlement(childComplexity), true
 	case "Product.summary":
 		if e.ComplexityRoot.Product.Summary == nil {
 			break
@@ -4584,6 +4775,43 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.ProductConnection.TotalCountExceeded(childComplexity), true
 
+	case "ProductCurrency.automaticUpTo":
+		if e.ComplexityRoot.ProductCurrency.AutomaticUpTo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProductCurrency.AutomaticUpTo(childComplexity), true
+	case "ProductCurrency.code":
+		if e.ComplexityRoot.ProductCurrency.Code == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProductCurrency.Code(childComplexity), true
+	case "ProductCurrency.defaultLimit":
+		if e.ComplexityRoot.ProductCurrency.DefaultLimit == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProductCurrency.DefaultLimit(childComplexity), true
+	case "ProductCurrency.maximumLimit":
+		if e.ComplexityRoot.ProductCurrency.MaximumLimit == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProductCurrency.MaximumLimit(childComplexity), true
+	case "ProductCurrency.minimumLimit":
+		if e.ComplexityRoot.ProductCurrency.MinimumLimit == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProductCurrency.MinimumLimit(childComplexity), true
+	case "ProductCurrency.minimumPremium":
+		if e.ComplexityRoot.ProductCurrency.MinimumPremium == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProductCurrency.MinimumPremium(childComplexity), true
+
 	case "ProductEdge.cursor":
 		if e.ComplexityRoot.ProductEdge.Cursor == nil {
 			break
@@ -4597,24 +4825,55 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.ProductEdge.Node(childComplexity), true
 
+	case "ProductTimes.farthestStart":
+		if e.ComplexityRoot.ProductTimes.FarthestStart == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProductTimes.FarthestStart(childComplexity), true
+	case "ProductTimes.longestTerm":
+		if e.ComplexityRoot.ProductTimes.LongestTerm == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProductTimes.LongestTerm(childComplexity), true
+	case "ProductTimes.quoteValidity":
+		if e.ComplexityRoot.ProductTimes.QuoteValidity == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProductTimes.QuoteValidity(childComplexity), true
+	case "ProductTimes.reportingWindow":
+		if e.ComplexityRoot.ProductTimes.ReportingWindow == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProductTimes.ReportingWindow(childComplexity), true
+	case "ProductTimes.shortestTerm":
+		if e.ComplexityRoot.ProductTimes.ShortestTerm == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProductTimes.ShortestTerm(childComplexity), true
+	case "ProductTimes.waitingPeriod":
+		if e.ComplexityRoot.ProductTimes.WaitingPeriod == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProductTimes.WaitingPeriod(childComplexity), true
+
 	case "PublishProductPayload.clientMutationId":
 		if e.ComplexityRoot.PublishProductPayload.ClientMutationID == nil {
 			break
 		}
 
 		return e.ComplexityRoot.PublishProductPayload.ClientMutationID(childComplexity), true
-	case "PublishProductPayload.productKey":
-		if e.ComplexityRoot.PublishProductPayload.ProductKey == nil {
+	case "PublishProductPayload.product":
+		if e.ComplexityRoot.PublishProductPayload.Product == nil {
 			break
 		}
 
-		return e.ComplexityRoot.PublishProductPayload.ProductKey(childComplexity), true
-	case "PublishProductPayload.productVersion":
-		if e.ComplexityRoot.PublishProductPayload.ProductVersion == nil {
-			break
-		}
-
-		return e.ComplexityRoot.PublishProductPayload.ProductVersion(childComplexity), true
+		return e.ComplexityRoot.PublishProductPayload.Product(childComplexity), true
 
 	case "Query.claim":
 		if e.ComplexityRoot.Query.Claim == nil {
@@ -5016,6 +5275,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Quote.Price(childComplexity), true
+	case "Quote.product":
+		if e.ComplexityRoot.Quote.Product == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Quote.Product(childComplexity), true
 	case "Quote.productKey":
 		if e.ComplexityRoot.Quote.ProductKey == nil {
 			break
@@ -5701,6 +5966,67 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.WithdrawClaimPayload.ClientMutationID(childComplexity), true
+
+	case "WorkedExample.amount":
+		if e.ComplexityRoot.WorkedExample.Amount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkedExample.Amount(childComplexity), true
+	case "WorkedExample.context":
+		if e.ComplexityRoot.WorkedExample.Context == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkedExample.Context(childComplexity), true
+	case "WorkedExample.earthquake":
+		if e.ComplexityRoot.WorkedExample.Earthquake == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkedExample.Earthquake(childComplexity), true
+	case "WorkedExample.factor":
+		if e.ComplexityRoot.WorkedExample.Factor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkedExample.Factor(childComplexity), true
+	case "WorkedExample.index":
+		if e.ComplexityRoot.WorkedExample.Index == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkedExample.Index(childComplexity), true
+	case "WorkedExample.met":
+		if e.ComplexityRoot.WorkedExample.Met == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkedExample.Met(childComplexity), true
+	case "WorkedExample.name":
+		if e.ComplexityRoot.WorkedExample.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkedExample.Name(childComplexity), true
+	case "WorkedExample.rainMm":
+		if e.ComplexityRoot.WorkedExample.RainMM == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkedExample.RainMM(childComplexity), true
+	case "WorkedExample.reason":
+		if e.ComplexityRoot.WorkedExample.Reason == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkedExample.Reason(childComplexity), true
+	case "WorkedExample.storm":
+		if e.ComplexityRoot.WorkedExample.Storm == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkedExample.Storm(childComplexity), true
 
 	}
 	return 0, false
@@ -6874,7 +7200,7 @@ type Explanation {
   "The policy. Scope policies:read."
   policy: Policy!
   "Key of the policy's product."
-  product: String!
+  productKey: String!
   "The moment that counts."
   occurredAt: DateTime!
   "Whether the trigger is met."
@@ -7236,10 +7562,8 @@ input PublishProductInput {
 
 "What was published."
 type PublishProductPayload {
-  "Key of the product, which quotes name."
-  productKey: String!
-  "Version of the product."
-  productVersion: Int!
+  "The product, as quotes find it from now on."
+  product: Product!
   "As it was sent."
   clientMutationId: String
 }
@@ -7789,6 +8113,8 @@ type Policy implements Node {
   productKey: String!
   "Version of the product that was quoted; it never changes."
   productVersion: Int!
+  "The product, in the version that was quoted. Scope products:read."
+  product: Product!
   "Who holds it."
   policyholder: Person
   "As it was quoted."
@@ -8116,8 +8442,8 @@ type DoubtFigure {
 type Product {
   "What quotes name."
   key: String!
-  "Version; it never changes once it is published."
-  version: Long!
+  "Counts from 1. A version never changes once it is published; quotes and policies keep the one they were priced by."
+  version: Int!
   "When it was published."
   createdAt: DateTime!
   "What it is called."
@@ -8132,18 +8458,112 @@ type Product {
   trigger: Trigger!
   "How much is owed, before a quote's own members."
   payout: PayoutShape!
-  "ISO 8601 durations: validity of a quote, waiting period, reporting window, bounds of the term."
-  times: JSON!
-  "What is paid without an operator."
-  settlement: JSON!
-  "The loadings of the premium."
-  price: JSON!
-  "Bounds of the limit in each currency; the first is the default."
-  currencies: JSON!
-  "Worked examples that this version passes."
-  examples: JSON!
+  "How much is owed by the index, as lines to draw: one curve, or one for each ring."
+  payoutCurves: [PayoutCurve!]!
+  "How long things last."
+  times: ProductTimes!
+  "What a premium is built with."
+  price: PriceLoadings!
+  "The currencies it is sold in, with their bounds; the first is the default."
+  currencies: [ProductCurrency!]!
+  "Worked examples, every one of which this version passes; without that it could not have been published."
+  examples: [WorkedExample!]!
   "What a reader should know."
   notes: [String!]!
+}
+
+"The durations of a product, ISO 8601."
+type ProductTimes {
+  "How long a quote can be bound."
+  quoteValidity: Duration!
+  "Time after the start of cover in which nothing pays."
+  waitingPeriod: Duration!
+  "Time after the end of cover in which claims may still open."
+  reportingWindow: Duration!
+  "The shortest cover."
+  shortestTerm: Duration!
+  "The longest cover."
+  longestTerm: Duration!
+  "How far ahead cover may start."
+  farthestStart: Duration!
+}
+
+"What a premium is built with. A quote's basis names the same factors, with the formulas."
+type PriceLoadings {
+  "k in UNCERTAINTY_LOAD = k·s/√N."
+  uncertaintyFactor: Decimal!
+  "r in RISK_LOAD = r·s."
+  riskFactor: Decimal!
+  "Share of the premium for running cost."
+  expenseShare: Decimal!
+  "Share of the premium for the partner."
+  commissionShare: Decimal!
+  "A dearer premium, as a share of the limit, is refused with risk_uninsurable."
+  maximumRateOnLine: Decimal!
+}
+
+"A currency that a product is sold in."
+type ProductCurrency {
+  "ISO 4217 code."
+  code: String!
+  "The limit of a context that names none, where this is the currency."
+  defaultLimit: Money!
+  "The smallest limit."
+  minimumLimit: Money!
+  "The largest limit."
+  maximumLimit: Money!
+  "No premium is below it."
+  minimumPremium: Money!
+  "Claims up to it, itself included, are paid without an operator."
+  automaticUpTo: Money!
+}
+
+"Something that might happen, and what a cover of the product says of it. One of earthquake, storm and rainMm is there."
+type WorkedExample {
+  "What it shows."
+  name: String!
+  "Members of the context besides the defaults; null when the defaults do."
+  context: JSON
+  "An earthquake on the second day of cover."
+  earthquake: ExampleEarthquake
+  "The positions of a storm."
+  storm: [ExampleFix!]
+  "Millimetres a day, from the first day of cover."
+  rainMm: [Decimal!]
+  "Whether the trigger is met."
+  met: Boolean!
+  "Why."
+  reason: ReasonCode!
+  "What is measured; null where nothing touches the place."
+  index: Decimal
+  "Share of the limit."
+  factor: Decimal!
+  "What is owed."
+  amount: Money!
+}
+
+"An earthquake of a worked example."
+type ExampleEarthquake {
+  "Of the epicentre, WGS84 degrees."
+  latitude: Float!
+  "Of the epicentre, WGS84 degrees."
+  longitude: Float!
+  "Moment magnitude."
+  magnitude: Decimal!
+  "Kilometres; null where the source tells none."
+  depthKm: Decimal
+}
+
+"One position of a storm of a worked example."
+type ExampleFix {
+  "Hours after the start of cover."
+  hour: Int!
+  "Of its centre, WGS84 degrees."
+  latitude: Float!
+  "Of its centre, WGS84 degrees."
+  longitude: Float!
+  "Maximum sustained wind in knots; null where the source tells none."
+  windKn: Decimal
 }
 
 "A page of products."
@@ -8213,6 +8633,8 @@ type Quote implements Node {
   productKey: String!
   "Version of the product that was quoted; it never changes."
   productVersion: Int!
+  "The product, in the version that was quoted. Scope products:read."
+  product: Product!
   "Whether it can be bound."
   status: QuoteStatus!
   "As given, with defaults filled in."
@@ -8681,6 +9103,8 @@ type Cover {
   trigger: Trigger!
   "How much is owed."
   payout: PayoutShape!
+  "How much is owed by the index, as lines to draw: one curve, or one for each ring."
+  payoutCurves: [PayoutCurve!]!
 }
 
 "Where something must happen: a circle with a centre and a radius, or a station."
@@ -8781,6 +9205,27 @@ type PayoutShape {
   tickSize: Decimal
   "For TICK: the share of the limit that each tick pays."
   tickShare: Decimal
+}
+
+"How much of the limit an index pays, as lines to draw. It is computed by the function that decides claims."
+type PayoutCurve {
+  "The part of the circle's radius it is for; null where there are no rings. The best ring that was reached pays."
+  radiusShare: Decimal
+  "From the mildest index to the severest; at most 200, ticks beyond them are left out."
+  points: [PayoutCurvePoint!]!
+}
+
+"""
+Where a curve jumps or bends. Draw a straight line from what one point reached to what the next has before, and go on level
+beyond the last.
+"""
+type PayoutCurvePoint {
+  "Of the trigger's index, in its unit."
+  index: Decimal!
+  "Share of the limit that is owed just short of it."
+  before: Decimal!
+  "Share of the limit that is owed once it is reached, or passed where the trigger is strict."
+  reached: Decimal!
 }
 
 "A shape of payout."
@@ -9732,6 +10177,8 @@ func (ec *executionContext) childFields_Cover(ctx context.Context, field graphql
 		return ec.fieldContext_Cover_trigger(ctx, field)
 	case "payout":
 		return ec.fieldContext_Cover_payout(ctx, field)
+	case "payoutCurves":
+		return ec.fieldContext_Cover_payoutCurves(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Cover", field.Name)
 }
@@ -10002,6 +10449,34 @@ func (ec *executionContext) childFields_EventSubject(ctx context.Context, field 
 	return nil, fmt.Errorf("no field named %q was found under type EventSubject", field.Name)
 }
 
+func (ec *executionContext) childFields_ExampleEarthquake(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "latitude":
+		return ec.fieldContext_ExampleEarthquake_latitude(ctx, field)
+	case "longitude":
+		return ec.fieldContext_ExampleEarthquake_longitude(ctx, field)
+	case "magnitude":
+		return ec.fieldContext_ExampleEarthquake_magnitude(ctx, field)
+	case "depthKm":
+		return ec.fieldContext_ExampleEarthquake_depthKm(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ExampleEarthquake", field.Name)
+}
+
+func (ec *executionContext) childFields_ExampleFix(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "hour":
+		return ec.fieldContext_ExampleFix_hour(ctx, field)
+	case "latitude":
+		return ec.fieldContext_ExampleFix_latitude(ctx, field)
+	case "longitude":
+		return ec.fieldContext_ExampleFix_longitude(ctx, field)
+	case "windKn":
+		return ec.fieldContext_ExampleFix_windKn(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ExampleFix", field.Name)
+}
+
 func (ec *executionContext) childFields_Explanation(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "partner":
@@ -10010,8 +10485,8 @@ func (ec *executionContext) childFields_Explanation(ctx context.Context, field g
 		return ec.fieldContext_Explanation_policyId(ctx, field)
 	case "policy":
 		return ec.fieldContext_Explanation_policy(ctx, field)
-	case "product":
-		return ec.fieldContext_Explanation_product(ctx, field)
+	case "productKey":
+		return ec.fieldContext_Explanation_productKey(ctx, field)
 	case "occurredAt":
 		return ec.fieldContext_Explanation_occurredAt(ctx, field)
 	case "met":
@@ -10564,6 +11039,28 @@ func (ec *executionContext) childFields_PayoutConnection(ctx context.Context, fi
 	return nil, fmt.Errorf("no field named %q was found under type PayoutConnection", field.Name)
 }
 
+func (ec *executionContext) childFields_PayoutCurve(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "radiusShare":
+		return ec.fieldContext_PayoutCurve_radiusShare(ctx, field)
+	case "points":
+		return ec.fieldContext_PayoutCurve_points(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PayoutCurve", field.Name)
+}
+
+func (ec *executionContext) childFields_PayoutCurvePoint(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "index":
+		return ec.fieldContext_PayoutCurvePoint_index(ctx, field)
+	case "before":
+		return ec.fieldContext_PayoutCurvePoint_before(ctx, field)
+	case "reached":
+		return ec.fieldContext_PayoutCurvePoint_reached(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PayoutCurvePoint", field.Name)
+}
+
 func (ec *executionContext) childFields_PayoutEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "cursor":
@@ -10752,6 +11249,8 @@ func (ec *executionContext) childFields_Policy(ctx context.Context, field graphq
 		return ec.fieldContext_Policy_productKey(ctx, field)
 	case "productVersion":
 		return ec.fieldContext_Policy_productVersion(ctx, field)
+	case "product":
+		return ec.fieldContext_Policy_product(ctx, field)
 	case "policyholder":
 		return ec.fieldContext_Policy_policyholder(ctx, field)
 	case "cover":
@@ -10848,6 +11347,22 @@ func (ec *executionContext) childFields_PriceLine(ctx context.Context, field gra
 	return nil, fmt.Errorf("no field named %q was found under type PriceLine", field.Name)
 }
 
+func (ec *executionContext) childFields_PriceLoadings(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "uncertaintyFactor":
+		return ec.fieldContext_PriceLoadings_uncertaintyFactor(ctx, field)
+	case "riskFactor":
+		return ec.fieldContext_PriceLoadings_riskFactor(ctx, field)
+	case "expenseShare":
+		return ec.fieldContext_PriceLoadings_expenseShare(ctx, field)
+	case "commissionShare":
+		return ec.fieldContext_PriceLoadings_commissionShare(ctx, field)
+	case "maximumRateOnLine":
+		return ec.fieldContext_PriceLoadings_maximumRateOnLine(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PriceLoadings", field.Name)
+}
+
 func (ec *executionContext) childFields_Product(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "key":
@@ -10868,10 +11383,10 @@ func (ec *executionContext) childFields_Product(ctx context.Context, field graph
 		return ec.fieldContext_Product_trigger(ctx, field)
 	case "payout":
 		return ec.fieldContext_Product_payout(ctx, field)
+	case "payoutCurves":
+		return ec.fieldContext_Product_payoutCurves(ctx, field)
 	case "times":
 		return ec.fieldContext_Product_times(ctx, field)
-	case "settlement":
-		return ec.fieldContext_Product_settlement(ctx, field)
 	case "price":
 		return ec.fieldContext_Product_price(ctx, field)
 	case "currencies":
@@ -10900,6 +11415,24 @@ func (ec *executionContext) childFields_ProductConnection(ctx context.Context, f
 	return nil, fmt.Errorf("no field named %q was found under type ProductConnection", field.Name)
 }
 
+func (ec *executionContext) childFields_ProductCurrency(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "code":
+		return ec.fieldContext_ProductCurrency_code(ctx, field)
+	case "defaultLimit":
+		return ec.fieldContext_ProductCurrency_defaultLimit(ctx, field)
+	case "minimumLimit":
+		return ec.fieldContext_ProductCurrency_minimumLimit(ctx, field)
+	case "maximumLimit":
+		return ec.fieldContext_ProductCurrency_maximumLimit(ctx, field)
+	case "minimumPremium":
+		return ec.fieldContext_ProductCurrency_minimumPremium(ctx, field)
+	case "automaticUpTo":
+		return ec.fieldContext_ProductCurrency_automaticUpTo(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ProductCurrency", field.Name)
+}
+
 func (ec *executionContext) childFields_ProductEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "cursor":
@@ -10910,12 +11443,28 @@ func (ec *executionContext) childFields_ProductEdge(ctx context.Context, field g
 	return nil, fmt.Errorf("no field named %q was found under type ProductEdge", field.Name)
 }
 
+func (ec *executionContext) childFields_ProductTimes(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "quoteValidity":
+		return ec.fieldContext_ProductTimes_quoteValidity(ctx, field)
+	case "waitingPeriod":
+		return ec.fieldContext_ProductTimes_waitingPeriod(ctx, field)
+	case "reportingWindow":
+		return ec.fieldContext_ProductTimes_reportingWindow(ctx, field)
+	case "shortestTerm":
+		return ec.fieldContext_ProductTimes_shortestTerm(ctx, field)
+	case "longestTerm":
+		return ec.fieldContext_ProductTimes_longestTerm(ctx, field)
+	case "farthestStart":
+		return ec.fieldContext_ProductTimes_farthestStart(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ProductTimes", field.Name)
+}
+
 func (ec *executionContext) childFields_PublishProductPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
-	case "productKey":
-		return ec.fieldContext_PublishProductPayload_productKey(ctx, field)
-	case "productVersion":
-		return ec.fieldContext_PublishProductPayload_productVersion(ctx, field)
+	case "product":
+		return ec.fieldContext_PublishProductPayload_product(ctx, field)
 	case "clientMutationId":
 		return ec.fieldContext_PublishProductPayload_clientMutationId(ctx, field)
 	}
@@ -10942,6 +11491,8 @@ func (ec *executionContext) childFields_Quote(ctx context.Context, field graphql
 		return ec.fieldContext_Quote_productKey(ctx, field)
 	case "productVersion":
 		return ec.fieldContext_Quote_productVersion(ctx, field)
+	case "product":
+		return ec.fieldContext_Quote_product(ctx, field)
 	case "status":
 		return ec.fieldContext_Quote_status(ctx, field)
 	case "context":
@@ -11326,6 +11877,32 @@ func (ec *executionContext) childFields_WithdrawClaimPayload(ctx context.Context
 		return ec.fieldContext_WithdrawClaimPayload_clientMutationId(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type WithdrawClaimPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_WorkedExample(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "name":
+		return ec.fieldContext_WorkedExample_name(ctx, field)
+	case "context":
+		return ec.fieldContext_WorkedExample_context(ctx, field)
+	case "earthquake":
+		return ec.fieldContext_WorkedExample_earthquake(ctx, field)
+	case "storm":
+		return ec.fieldContext_WorkedExample_storm(ctx, field)
+	case "rainMm":
+		return ec.fieldContext_WorkedExample_rainMm(ctx, field)
+	case "met":
+		return ec.fieldContext_WorkedExample_met(ctx, field)
+	case "reason":
+		return ec.fieldContext_WorkedExample_reason(ctx, field)
+	case "index":
+		return ec.fieldContext_WorkedExample_index(ctx, field)
+	case "factor":
+		return ec.fieldContext_WorkedExample_factor(ctx, field)
+	case "amount":
+		return ec.fieldContext_WorkedExample_amount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type WorkedExample", field.Name)
 }
 
 func (ec *executionContext) childFields___Directive(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

@@ -252,6 +252,38 @@ func (ec *executionContext) fieldContext_Cover_payout(_ context.Context, field g
 	return fc, nil
 }
 
+func (ec *executionContext) _Cover_payoutCurves(ctx context.Context, field graphql.CollectedField, obj *node.Cover) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Cover_payoutCurves(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PayoutCurves(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []trigger.Curve) graphql.Marshaler {
+			return ec.marshalNPayoutCurve2ᚕparapetᚋmodelᚋtriggerᚐCurveᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Cover_payoutCurves(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Cover",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PayoutCurve(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Measure_value(ctx context.Context, field graphql.CollectedField, obj *hazard.Measure) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -342,6 +374,130 @@ func (ec *executionContext) _Money_currency(ctx context.Context, field graphql.C
 }
 func (ec *executionContext) fieldContext_Money_currency(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Money", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _PayoutCurve_radiusShare(ctx context.Context, field graphql.CollectedField, obj *trigger.Curve) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PayoutCurve_radiusShare(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RadiusShare, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *decimal.Decimal) graphql.Marshaler {
+			return ec.marshalODecimal2ᚖgithubᚗcomᚋshopspringᚋdecimalᚐDecimal(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_PayoutCurve_radiusShare(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PayoutCurve", field, false, false, errors.New("field of type Decimal does not have child fields"))
+}
+
+func (ec *executionContext) _PayoutCurve_points(ctx context.Context, field graphql.CollectedField, obj *trigger.Curve) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PayoutCurve_points(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Points, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []trigger.CurvePoint) graphql.Marshaler {
+			return ec.marshalNPayoutCurvePoint2ᚕparapetᚋmodelᚋtriggerᚐCurvePointᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PayoutCurve_points(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "PayoutCurve",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PayoutCurvePoint(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _PayoutCurvePoint_index(ctx context.Context, field graphql.CollectedField, obj *trigger.CurvePoint) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PayoutCurvePoint_index(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Index, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v decimal.Decimal) graphql.Marshaler {
+			return ec.marshalNDecimal2githubᚗcomᚋshopspringᚋdecimalᚐDecimal(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PayoutCurvePoint_index(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PayoutCurvePoint", field, false, false, errors.New("field of type Decimal does not have child fields"))
+}
+
+func (ec *executionContext) _PayoutCurvePoint_before(ctx context.Context, field graphql.CollectedField, obj *trigger.CurvePoint) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PayoutCurvePoint_before(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Before, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v decimal.Decimal) graphql.Marshaler {
+			return ec.marshalNDecimal2githubᚗcomᚋshopspringᚋdecimalᚐDecimal(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PayoutCurvePoint_before(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PayoutCurvePoint", field, false, false, errors.New("field of type Decimal does not have child fields"))
+}
+
+func (ec *executionContext) _PayoutCurvePoint_reached(ctx context.Context, field graphql.CollectedField, obj *trigger.CurvePoint) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PayoutCurvePoint_reached(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Reached, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v decimal.Decimal) graphql.Marshaler {
+			return ec.marshalNDecimal2githubᚗcomᚋshopspringᚋdecimalᚐDecimal(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PayoutCurvePoint_reached(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PayoutCurvePoint", field, false, false, errors.New("field of type Decimal does not have child fields"))
 }
 
 func (ec *executionContext) _PayoutShape_shape(ctx context.Context, field graphql.CollectedField, obj *trigger.Payout) (ret graphql.Marshaler) {
@@ -1206,6 +1362,11 @@ func (ec *executionContext) _Cover(ctx context.Context, sel ast.SelectionSet, ob
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "payoutCurves":
+			out.Values[i] = ec._Cover_payoutCurves(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -1289,6 +1450,97 @@ func (ec *executionContext) _Money(ctx context.Context, sel ast.SelectionSet, ob
 			}
 		case "currency":
 			out.Values[i] = ec._Money_currency(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var payoutCurveImplementors = []string{"PayoutCurve"}
+
+func (ec *executionContext) _PayoutCurve(ctx context.Context, sel ast.SelectionSet, obj *trigger.Curve) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, payoutCurveImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("PayoutCurve")
+		case "radiusShare":
+			out.Values[i] = ec._PayoutCurve_radiusShare(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "points":
+			out.Values[i] = ec._PayoutCurve_points(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var payoutCurvePointImplementors = []string{"PayoutCurvePoint"}
+
+func (ec *executionContext) _PayoutCurvePoint(ctx context.Context, sel ast.SelectionSet, obj *trigger.CurvePoint) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, payoutCurvePointImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("PayoutCurvePoint")
+		case "index":
+			out.Values[i] = ec._PayoutCurvePoint_index(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "before":
+			out.Values[i] = ec._PayoutCurvePoint_before(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "reached":
+			out.Values[i] = ec._PayoutCurvePoint_reached(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -1755,6 +2007,46 @@ func (ec *executionContext) marshalNObservationStage2string(ctx context.Context,
 		}
 	}
 	return res
+}
+
+func (ec *executionContext) marshalNPayoutCurve2parapetᚋmodelᚋtriggerᚐCurve(ctx context.Context, sel ast.SelectionSet, v trigger.Curve) graphql.Marshaler {
+	return ec._PayoutCurve(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNPayoutCurve2ᚕparapetᚋmodelᚋtriggerᚐCurveᚄ(ctx context.Context, sel ast.SelectionSet, v []trigger.Curve) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNPayoutCurve2parapetᚋmodelᚋtriggerᚐCurve(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNPayoutCurvePoint2parapetᚋmodelᚋtriggerᚐCurvePoint(ctx context.Context, sel ast.SelectionSet, v trigger.CurvePoint) graphql.Marshaler {
+	return ec._PayoutCurvePoint(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNPayoutCurvePoint2ᚕparapetᚋmodelᚋtriggerᚐCurvePointᚄ(ctx context.Context, sel ast.SelectionSet, v []trigger.CurvePoint) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNPayoutCurvePoint2parapetᚋmodelᚋtriggerᚐCurvePoint(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
 }
 
 func (ec *executionContext) marshalNPayoutShape2parapetᚋmodelᚋtriggerᚐPayout(ctx context.Context, sel ast.SelectionSet, v trigger.Payout) graphql.Marshaler {

@@ -31,6 +31,9 @@ func (e *Explanation) Policy(ctx context.Context) (*Policy, error) {
 	return referred(ctx, e.kin, "policy", &e.PolicyID, r.Service.PoliciesByID, r.policies)
 }
 
+// ProductKey is the key of the policy's product.
+func (e *Explanation) ProductKey() string { return e.Product }
+
 func (r *Reader) explained(page *model.Page[wire.Explanation], err error) (*ExplanationConnection, error) {
 	return listed(r.explanations)(page, err)
 }

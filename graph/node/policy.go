@@ -19,6 +19,7 @@ func (*Policy) IsNode() {}
 func (r *Reader) policies(records []*wire.Policy) []*Policy {
 	return together(r, records, func(p *wire.Policy) string { return p.ID }, func(p *wire.Policy, k *kin) *Policy {
 		k.refer("quote", &p.QuoteID)
+		k.refer("product", new(model.ProductID(p.Product, p.ProductVersion)))
 		return &Policy{p, k}
 	})
 }
@@ -34,7 +35,12 @@ func (r *Reader) Policies(ctx context.Context, first *int, after *string, filter
 }
 
 // ProductKey is the key of the product.
-func (p *Policy) ProductKey() string { return p.Product }
+func (p *Policy) ProductKey() string { return p.Policy.Product }
+
+// Product is what it was quoted by.
+func (p *Policy) Product(ctx context.Context) (*Product, error) {
+	return p.kin.product(ctx, p.Policy.Product, p.ProductVersion)
+}
 
 // Cover is as it was quoted.
 func (p *Policy) Cover() Cover { return Cover{p.Policy.Cover} }

@@ -2,9 +2,15 @@ package node
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/shopspring/decimal"
 
+	"parapet/model"
+	"parapet/model/money"
+	"parapet/model/product"
+	"parapet/model/trigger"
 	"parapet/model/wire"
 )
 
@@ -29,8 +35,99 @@ func (r *Reader) Products(ctx context.Context, first *int, after *string) (*Prod
 	return listed(r.products)(r.Service.ListProducts(ctx, r.Actor, pageOf(first, after)))
 }
 
+// product is the version that one of the kin was quoted by.
+func (k *kin) product(ctx context.Context, key string, version int) (*Product, error) {
+	id := model.ProductID(key, version)
+	return referred(ctx, k, "product", &id, k.read.Service.ProductsByID, k.read.products)
+}
+
 // ContextSchema is the JSON Schema of a quote's context.
 func (p *Product) ContextSchema() jsontext.Value { return p.Context }
 
 // Trigger is what must be measured.
 func (p *Product) Trigger() Trigger { return Trigger{p.Product.Trigger} }
+
+// PayoutCurves draw what is owed.
+func (p *Product) PayoutCurves() []trigger.Curve { return p.Payout.Curves(p.Product.Trigger) }
+
+// part reads a member that the record shows as it was written.
+func part[T any](p *Product, written jsontext.Value) (T, error) {
+	var v T
+	if err := wire.Decode(written, &v); err != nil {
+		return v, fmt.Errorf("read product %s: %w", p.Key, err)
+	}
+	return v, nil
+}
+
+// Times are its durations.
+func (p *Product) Times() (product.Times, error) { return part[product.Times](p, p.Product.Times) }
+
+// Price is what a premium is built with.
+func (p *Product) Price() (product.Loadings, error) {
+	return part[product.Loadings](p, p.Product.Price)
+}
+
+// ProductCurrency is a currency with its bounds in money.
+type ProductCurrency struct {
+	Code                                                                    string
+	DefaultLimit, MinimumLimit, MaximumLimit, MinimumPremium, AutomaticUpTo money.Money
+}
+
+// Currencies are those it is sold in.
+func (p *Product) Currencies() ([]ProductCurrency, error) {
+	bounds, err := part[[]product.Currency](p, p.Product.Currencies)
+	if err != nil {
+		return nil, err
+	}
+	settled, err := part[product.Settlement](p, p.Settlement)
+	all := make([]ProductCurrency, len(bounds))
+	for i, b := range bounds {
+		in := func(minor int64) money.Money { return money.New(minor, b.Code) }
+		all[i] = ProductCurrency{b.Code, in(b.DefaultLimit), in(b.MinimumLimit), in(b.MaximumLimit), in(b.MinimumPremium), in(settled.AutomaticUpTo[b.Code])}
+	}
+	return all, err
+}
+
+// WorkedExample is something that might happen, and what cover says of it.
+type WorkedExample struct {
+	product.Example
+	currency string
+}
+
+// Examples are those it passes.
+func (p *Product) Examples() ([]WorkedExample, error) {
+	examples, err := part[[]product.Example](p, p.Product.Examples)
+	if err != nil {
+		return nil, err
+	}
+	bounds, err := part[[]product.Currency](p, p.Product.Currencies)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]WorkedExample, len(examples))
+	for i, example := range examples {
+		all[i] = WorkedExample{example, example.Currency(bounds[0].Code)}
+	}
+	return all, nil
+}
+
+// Earthquake of the example.
+func (e WorkedExample) Earthquake() *product.ExampleQuake { return e.Quake }
+
+// RainMM of the example, day by day.
+func (e WorkedExample) RainMM() []decimal.Decimal { return e.Rain }
+
+// Met tells whether the trigger is met.
+func (e WorkedExample) Met() bool { return e.Expect.Met }
+
+// Reason is why.
+func (e WorkedExample) Reason() string { return string(e.Expect.Reason) }
+
+// Index is what is measured.
+func (e WorkedExample) Index() *decimal.Decimal { return e.Expect.Index }
+
+// Factor is the share of the limit.
+func (e WorkedExample) Factor() decimal.Decimal { return e.Expect.Factor }
+
+// Amount is what is owed.
+func (e WorkedExample) Amount() money.Money { return money.New(e.Expect.Amount, e.currency) }

@@ -15,8 +15,7 @@ type PublishProductInput struct {
 
 // PublishProductPayload is what was published.
 type PublishProductPayload struct {
-	ProductKey       string
-	ProductVersion   int64
+	Product          *Product
 	ClientMutationID *string
 }
 
@@ -26,8 +25,6 @@ func (r *Reader) PublishProduct(ctx context.Context, in PublishProductInput) (*P
 		record, _, err := r.Service.PublishProduct(ctx, actor, []byte(document))
 		return record, err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return &PublishProductPayload{record.Key, record.Version, in.ClientMutationID}, nil
+	product, err := one(r.products)(record, err)
+	return &PublishProductPayload{product, in.ClientMutationID}, err
 }

@@ -19,6 +19,7 @@ func (*Quote) IsNode() {}
 func (r *Reader) quotes(records []*wire.Quote) []*Quote {
 	return together(r, records, func(q *wire.Quote) string { return q.ID }, func(q *wire.Quote, k *kin) *Quote {
 		k.refer("policy", q.PolicyID)
+		k.refer("product", new(model.ProductID(q.Product, q.ProductVersion)))
 		return &Quote{q, k}
 	})
 }
@@ -34,7 +35,12 @@ func (r *Reader) Quotes(ctx context.Context, first *int, after *string, filter *
 }
 
 // ProductKey is the key of the product.
-func (q *Quote) ProductKey() string { return q.Product }
+func (q *Quote) ProductKey() string { return q.Quote.Product }
+
+// Product is what it was quoted by.
+func (q *Quote) Product(ctx context.Context) (*Product, error) {
+	return q.kin.product(ctx, q.Quote.Product, q.ProductVersion)
+}
 
 // Cover is everything that will bind.
 func (q *Quote) Cover() Cover { return Cover{q.Quote.Cover} }

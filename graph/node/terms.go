@@ -11,6 +11,9 @@ func (c Cover) Place() Place { return Place{c.Cover.Place} }
 // Trigger is what must be measured.
 func (c Cover) Trigger() Trigger { return Trigger{c.Cover.Trigger} }
 
+// PayoutCurves draw what is owed.
+func (c Cover) PayoutCurves() []trigger.Curve { return c.Payout.Curves(c.Cover.Trigger) }
+
 // Place is a circle or a station; what belongs to the other is nil.
 type Place struct{ trigger.Place }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/shopspring/decimal"
 
@@ -20,6 +21,19 @@ type Example struct {
 	Storm   []ExampleFix      `json:"storm,omitzero"`
 	Rain    []decimal.Decimal `json:"rain,omitzero"` // mm a day, from the first day of cover
 	Expect  Expectation       `json:"expect"`
+}
+
+// Currency is that of its context, or the product's own.
+func (e Example) Currency(own string) string {
+	var context struct {
+		Limit struct {
+			Currency string `json:"currency"`
+		} `json:"limit"`
+	}
+	if json.Unmarshal(e.Context, &context) != nil || context.Limit.Currency == "" {
+		return own
+	}
+	return context.Limit.Currency
 }
 
 // ExampleQuake is an earthquake on the second day of cover.

@@ -1,0 +1,81 @@
+package trigger
+
+import "github.com/shopspring/decimal"
+
+// Curve is how much of the limit an index pays, ready to be drawn.
+type Curve struct {
+	RadiusShare *decimal.Decimal // the part of the circle it is for; nil without rings
+	Points      []CurvePoint     // from the mildest index to the severest
+}
+
+// CurvePoint is where a curve jumps or bends. It runs straight from what one point
+// reached to what the next has before; beyond the last it stays.
+type CurvePoint struct {
+	Index   decimal.Decimal
+	Before  decimal.Decimal // share of the limit, just short of the index
+	Reached decimal.Decimal // share of the limit, once it is reached; passed, where the trigger is strict
+}
+
+// MaxCurvePoints bounds a curve: a payout by small ticks has one point a tick, and
+// those further out are left out.
+const MaxCurvePoints = 200
+
+// Curves are the payout's curve, or one for each ring, the inner first. Every share
+// is what Evaluate pays, read at an index and not told a second time. The payout
+// must be valid.
+func (p Payout) Curves(t Trigger) []Curve {
+	if len(p.Rings) == 0 {
+		return []Curve{{Points: p.points(t.side(), p.Steps)}}
+	}
+	curves := make([]Curve, len(p.Rings))
+	for i, ring := range p.Rings {
+		curves[i] = Curve{RadiusShare: &ring.RadiusShare, Points: p.points(t.side(), ring.Steps)}
+	}
+	return curves
+}
+
+func (p Payout) points(s side, steps []Rung) []CurvePoint {
+	at := func(x decimal.Decimal) decimal.Decimal { return p.read(s, x, steps).factor() }
+	if p.Shape == Linear { // it bends and never jumps
+		return []CurvePoint{{*p.Attach, at(*p.Attach), at(*p.Attach)}, {*p.Exhaust, at(*p.Exhaust), at(*p.Exhaust)}}
+	}
+	// Between two jumps nothing changes, so the middle tells of the whole way; a
+	// boundary itself may count or not.
+	jumps, one := p.jumps(s, steps), decimal.New(1, 0)
+	between := []decimal.Decimal{at(s.further(jumps[0], one.Neg()))}
+	for i, x := range jumps[1:] {
+		between = append(between, at(decimal.Avg(jumps[i], x)))
+	}
+	between = append(between, at(s.further(jumps[len(jumps)-1], p.step(one))))
+	points := make([]CurvePoint, len(jumps))
+	for i, x := range jumps {
+		points[i] = CurvePoint{x, between[i], between[i+1]}
+	}
+	return points
+}
+
+// step is a way beyond the last jump on which no other follows.
+func (p Payout) step(otherwise decimal.Decimal) decimal.Decimal {
+	if p.Shape == Tick {
+		return p.TickSize.Div(decimal.New(2, 0))
+	}
+	return otherwise
+}
+
+// jumps are the boundaries at which the share changes at once.
+func (p Payout) jumps(s side, steps []Rung) []decimal.Decimal {
+	var jumps []decimal.Decimal
+	switch p.Shape {
+	case Tick:
+		for paid := decimal.Zero; paid.LessThan(decimal.New(1, 0)) && len(jumps) < MaxCurvePoints; paid = paid.Add(*p.TickShare) {
+			jumps = append(jumps, s.further(*p.Attach, p.TickSize.Mul(decimal.NewFromInt(int64(len(jumps)+1)))))
+		}
+	case Step:
+		for _, rung := range steps {
+			jumps = append(jumps, rung.Threshold)
+		}
+	case Lump, Linear: // has but one; Linear has none and is not asked
+		jumps = append(jumps, *p.Threshold)
+	}
+	return jumps
+}
