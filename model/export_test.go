@@ -50,8 +50,8 @@ func (s *Service) VisitedByRelay(ctx context.Context) (pages int64, err error) {
 	}
 	var explained []struct {
 		Plan struct {
-			Hit  int64 `json:"Shared Hit Blocks"`
-			Read int64 `json:"Shared Read Blocks"`
+			Hit  int64 `json:"Shared Hit Blocks"`  //nolint:tagliatelle // Postgres writes EXPLAIN so
+			Read int64 `json:"Shared Read Blocks"` //nolint:tagliatelle // Postgres writes EXPLAIN so
 		}
 	}
 	err = json.Unmarshal([]byte(plan), &explained)

@@ -26,6 +26,7 @@ type Edge[N any] struct {
 	cursor func(int) (string, error)
 }
 
+//nolint:revive // each is told behind itself
 type (
 	QuoteConnection           = Connection[*Quote]           // of quotes
 	QuoteEdge                 = Edge[*Quote]                 // to a quote
