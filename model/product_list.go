@@ -66,8 +66,8 @@ func (s *Service) ProductsByID(ctx context.Context, actor Actor, ids []string) (
 		return nil, err
 	}
 	var rows []productRow
-	q := s.db.NewSelect().Model(&rows).Column("key", "version", "created_at").Where("key || '/' || version in (?)", bun.List(ids))
-	if err := q.Scan(ctx); err != nil {
+	const text = "select key, version, created_at from products where key || '/' || version = any($1)"
+	if err := s.preparedRows(ctx, s.pool, &rows, text, ids); err != nil {
 		return nil, explain(fmt.Errorf("read products: %w", err))
 	}
 	found := make(map[string]*wire.Product, len(rows))

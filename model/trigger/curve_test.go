@@ -25,13 +25,15 @@ func TestCurves(t *testing.T) {
 		"strict": {trigger.Payout{Shape: trigger.Step, Steps: steps}, trigger.Trigger{Direction: trigger.AtLeast, Strict: true}, "6:0>0.2 7:0.2>1"},
 		"rings": {
 			trigger.Payout{Shape: trigger.Step, Rings: []trigger.Ring{{RadiusShare: d("0.5"), Steps: steps}, {RadiusShare: d("1"), Steps: steps[:1]}}},
-			trigger.Trigger{Direction: trigger.AtLeast}, "0.5| 6:0>0.2 7:0.2>1; 1| 6:0>0.2",
+			trigger.Trigger{Direction: trigger.AtLeast},
+			"0.5| 6:0>0.2 7:0.2>1; 1| 6:0>0.2",
 		},
 		"linear":  {trigger.Payout{Shape: trigger.Linear, Attach: pointer("120"), Exhaust: pointer("240")}, trigger.Trigger{Direction: trigger.AtLeast}, "120:0>0 240:1>1"},
 		"drought": {trigger.Payout{Shape: trigger.Linear, Attach: pointer("10"), Exhaust: pointer("0")}, trigger.Trigger{Direction: trigger.AtMost}, "10:0>0 0:1>1"},
 		"tick": {
 			trigger.Payout{Shape: trigger.Tick, Attach: pointer("10"), TickSize: pointer("0.5"), TickShare: pointer("0.4")},
-			trigger.Trigger{Direction: trigger.AtMost}, "9.5:0>0.4 9.0:0.4>0.8 8.5:0.8>1",
+			trigger.Trigger{Direction: trigger.AtMost},
+			"9.5:0>0.4 9.0:0.4>0.8 8.5:0.8>1",
 		},
 	} {
 		var curves []string
