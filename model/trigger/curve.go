@@ -35,7 +35,7 @@ func (p Payout) Curves(t Trigger) []Curve {
 }
 
 func (p Payout) points(s side, steps []Rung) []CurvePoint {
-	at := func(x decimal.Decimal) decimal.Decimal { return p.read(s, x, steps).factor() }
+	at := func(x decimal.Decimal) decimal.Decimal { return p.read(s, x, steps).share.factor() }
 	if p.Shape == Linear { // it bends and never jumps
 		return []CurvePoint{{*p.Attach, at(*p.Attach), at(*p.Attach)}, {*p.Exhaust, at(*p.Exhaust), at(*p.Exhaust)}}
 	}
