@@ -727,7 +727,7 @@ func (ec *executionContext) marshalNTimelineEntry2ᚕᚖparapetᚋmodelᚋwire�
 	return ret
 }
 
-func (ec *executionContext) marshalNTimelineEntry2ᚖparapetᚋmodelᚋwireᚐTimelineEntry(ctx context.Context, sel ast.SelectionSet, v *wire.TimelineEntry) graphql.Marshaler {
+func (ec *executionContext) marshalNTimelineEntry2ᚖparapetᚋmodelᚋwireᚐTimelineEntry(ctx context.Context, sel ast.SelectionSet, v *node.TimelineEntry) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
