@@ -221,6 +221,11 @@ type ComplexityRoot struct {
 		Status func(childComplexity int) int
 	}
 
+	CloseFindingPayload struct {
+		ClientMutationID func(childComplexity int) int
+		Finding          func(childComplexity int) int
+	}
+
 	Cover struct {
 		Limit           func(childComplexity int) int
 		Payout          func(childComplexity int) int
@@ -446,6 +451,20 @@ type ComplexityRoot struct {
 		Pointer func(childComplexity int) int
 	}
 
+	Finding struct {
+		At           func(childComplexity int) int
+		ClosedAt     func(childComplexity int) int
+		ClosedBy     func(childComplexity int) int
+		ClosedReason func(childComplexity int) int
+		ID           func(childComplexity int) int
+		Kind         func(childComplexity int) int
+		Line         func(childComplexity int) int
+		Partner      func(childComplexity int) int
+		PayoutID     func(childComplexity int) int
+		Rail         func(childComplexity int) int
+		ReportID     func(childComplexity int) int
+	}
+
 	HistoryFault struct {
 		Detail   func(childComplexity int) int
 		Kind     func(childComplexity int) int
@@ -503,6 +522,7 @@ type ComplexityRoot struct {
 		BlockPayout           func(childComplexity int, input node.BlockPayoutInput) int
 		CancelPolicy          func(childComplexity int, input node.CancelPolicyInput) int
 		ChangeWebhookEndpoint func(childComplexity int, input node.ChangeWebhookEndpointInput) int
+		CloseFinding          func(childComplexity int, input node.CloseFindingInput) int
 		CreateQuote           func(childComplexity int, input node.CreateQuoteInput) int
 		CreateWebhookEndpoint func(childComplexity int, input node.CreateWebhookEndpointInput) int
 		DecideClaim           func(childComplexity int, input node.DecideClaimInput) int
@@ -511,6 +531,7 @@ type ComplexityRoot struct {
 		EnablePartner         func(childComplexity int, input node.PartnerStatusInput) int
 		OpenClaim             func(childComplexity int, input node.OpenClaimInput) int
 		PublishProduct        func(childComplexity int, input node.PublishProductInput) int
+		Reconcile             func(childComplexity int, input node.ReconcileInput) int
 		RecordObservations    func(childComplexity int, input node.RecordObservationsInput) int
 		RecordPayoutMethod    func(childComplexity int, input node.RecordPayoutMethodInput) int
 		RegisterPartner       func(childComplexity int, input node.RegisterPartnerInput) int
@@ -913,6 +934,7 @@ type ComplexityRoot struct {
 		Events           func(childComplexity int, first *int, after *string, filter *node.EventFilter) int
 		Explain          func(childComplexity int, policyID string, occurrence model.OccurrenceRef) int
 		Exposure         func(childComplexity int, occurrence model.AsIf, partner *string, product *string, currency *string) int
+		Findings         func(childComplexity int, closedToo bool) int
 		HistoryProof     func(childComplexity int, partner *string) int
 		Node             func(childComplexity int, id string) int
 		Nodes            func(childComplexity int, ids []string) int
@@ -975,6 +997,14 @@ type ComplexityRoot struct {
 		Node   func(childComplexity int) int
 	}
 
+	ReconcilePayload struct {
+		Again            func(childComplexity int) int
+		ClientMutationID func(childComplexity int) int
+		Missing          func(childComplexity int) int
+		ReportID         func(childComplexity int) int
+		Results          func(childComplexity int) int
+	}
+
 	RecordObservationsPayload struct {
 		ClientMutationID func(childComplexity int) int
 		Results          func(childComplexity int) int
@@ -993,6 +1023,11 @@ type ComplexityRoot struct {
 	ReleasePayoutPayload struct {
 		ClientMutationID func(childComplexity int) int
 		Payout           func(childComplexity int) int
+	}
+
+	ReportResult struct {
+		Lines  func(childComplexity int) int
+		Result func(childComplexity int) int
 	}
 
 	ResolvePayoutPayload struct {
@@ -1943,6 +1978,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.ClaimFigure.Status(childComplexity), true
 
+	case "CloseFindingPayload.clientMutationId":
+		if e.ComplexityRoot.CloseFindingPayload.ClientMutationID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CloseFindingPayload.ClientMutationID(childComplexity), true
+	case "CloseFindingPayload.finding":
+		if e.ComplexityRoot.CloseFindingPayload.Finding == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CloseFindingPayload.Finding(childComplexity), true
+
 	case "Cover.limit":
 		if e.ComplexityRoot.Cover.Limit == nil {
 			break
@@ -2822,6 +2870,73 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.FieldError.Pointer(childComplexity), true
 
+	case "Finding.at":
+		if e.ComplexityRoot.Finding.At == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Finding.At(childComplexity), true
+	case "Finding.closedAt":
+		if e.ComplexityRoot.Finding.ClosedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Finding.ClosedAt(childComplexity), true
+	case "Finding.closedBy":
+		if e.ComplexityRoot.Finding.ClosedBy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Finding.ClosedBy(childComplexity), true
+	case "Finding.closedReason":
+		if e.ComplexityRoot.Finding.ClosedReason == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Finding.ClosedReason(childComplexity), true
+	case "Finding.id":
+		if e.ComplexityRoot.Finding.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Finding.ID(childComplexity), true
+	case "Finding.kind":
+		if e.ComplexityRoot.Finding.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Finding.Kind(childComplexity), true
+	case "Finding.line":
+		if e.ComplexityRoot.Finding.Line == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Finding.Line(childComplexity), true
+	case "Finding.partner":
+		if e.ComplexityRoot.Finding.Partner == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Finding.Partner(childComplexity), true
+	case "Finding.payoutId":
+		if e.ComplexityRoot.Finding.PayoutID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Finding.PayoutID(childComplexity), true
+	case "Finding.rail":
+		if e.ComplexityRoot.Finding.Rail == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Finding.Rail(childComplexity), true
+	case "Finding.reportId":
+		if e.ComplexityRoot.Finding.ReportID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Finding.ReportID(childComplexity), true
+
 	case "HistoryFault.detail":
 		if e.ComplexityRoot.HistoryFault.Detail == nil {
 			break
@@ -3074,6 +3189,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.ChangeWebhookEndpoint(childComplexity, args["input"].(node.ChangeWebhookEndpointInput)), true
+	case "Mutation.closeFinding":
+		if e.ComplexityRoot.Mutation.CloseFinding == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_closeFinding_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.CloseFinding(childComplexity, args["input"].(node.CloseFindingInput)), true
 	case "Mutation.createQuote":
 		if e.ComplexityRoot.Mutation.CreateQuote == nil {
 			break
@@ -3162,6 +3288,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.PublishProduct(childComplexity, args["input"].(node.PublishProductInput)), true
+	case "Mutation.reconcile":
+		if e.ComplexityRoot.Mutation.Reconcile == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_reconcile_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.Reconcile(childComplexity, args["input"].(node.ReconcileInput)), true
 	case "Mutation.recordObservations":
 		if e.ComplexityRoot.Mutation.RecordObservations == nil {
 			break
@@ -4941,6 +5078,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Exposure(childComplexity, args["occurrence"].(model.AsIf), args["partner"].(*string), args["product"].(*string), args["currency"].(*string)), true
+	case "Query.findings":
+		if e.ComplexityRoot.Query.Findings == nil {
+			break
+		}
+
+		args, err := ec.field_Query_findings_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Findings(childComplexity, args["closedToo"].(bool)), true
 	case "Query.historyProof":
 		if e.ComplexityRoot.Query.HistoryProof == nil {
 			break
@@ -5362,6 +5510,37 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.QuoteEdge.Node(childComplexity), true
 
+	case "ReconcilePayload.again":
+		if e.ComplexityRoot.ReconcilePayload.Again == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ReconcilePayload.Again(childComplexity), true
+	case "ReconcilePayload.clientMutationId":
+		if e.ComplexityRoot.ReconcilePayload.ClientMutationID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ReconcilePayload.ClientMutationID(childComplexity), true
+	case "ReconcilePayload.missing":
+		if e.ComplexityRoot.ReconcilePayload.Missing == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ReconcilePayload.Missing(childComplexity), true
+	case "ReconcilePayload.reportId":
+		if e.ComplexityRoot.ReconcilePayload.ReportID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ReconcilePayload.ReportID(childComplexity), true
+	case "ReconcilePayload.results":
+		if e.ComplexityRoot.ReconcilePayload.Results == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ReconcilePayload.Results(childComplexity), true
+
 	case "RecordObservationsPayload.clientMutationId":
 		if e.ComplexityRoot.RecordObservationsPayload.ClientMutationID == nil {
 			break
@@ -5413,6 +5592,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ReleasePayoutPayload.Payout(childComplexity), true
+
+	case "ReportResult.lines":
+		if e.ComplexityRoot.ReportResult.Lines == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ReportResult.Lines(childComplexity), true
+	case "ReportResult.result":
+		if e.ComplexityRoot.ReportResult.Result == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ReportResult.Result(childComplexity), true
 
 	case "ResolvePayoutPayload.clientMutationId":
 		if e.ComplexityRoot.ResolvePayoutPayload.ClientMutationID == nil {
@@ -6051,6 +6243,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputCancelPolicyInput,
 		ec.unmarshalInputChangeWebhookEndpointInput,
 		ec.unmarshalInputClaimFilter,
+		ec.unmarshalInputCloseFindingInput,
 		ec.unmarshalInputCreateQuoteInput,
 		ec.unmarshalInputCreateWebhookEndpointInput,
 		ec.unmarshalInputDecideClaimInput,
@@ -6074,10 +6267,12 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputPolicyFilter,
 		ec.unmarshalInputPublishProductInput,
 		ec.unmarshalInputQuoteFilter,
+		ec.unmarshalInputReconcileInput,
 		ec.unmarshalInputRecordObservationsInput,
 		ec.unmarshalInputRecordPayoutMethodInput,
 		ec.unmarshalInputRegisterPartnerInput,
 		ec.unmarshalInputReleasePayoutInput,
+		ec.unmarshalInputReportLineInput,
 		ec.unmarshalInputResolvePayoutInput,
 		ec.unmarshalInputRetryDeliveryInput,
 		ec.unmarshalInputRetryParkedDeliveriesInput,
@@ -8848,6 +9043,121 @@ input QuoteFilter {
   createdTo: DateTime
 }
 `, BuiltIn: false},
+	{Name: "../schema/reconciliation.graphqls", Input: `extend type Query {
+  "Differences between rails' reports and what we hold, newest first, at most 100: the open ones, or all. Scope operator."
+  findings("Closed ones too." closedToo: Boolean! = false): [Finding!]!
+}
+
+extend type Mutation {
+  """
+  Hold a rail's report against our payouts, line by line. It is taken whole or not at all; the same report again changes
+  nothing. Scope operator. Errors: validation_failed.
+  """
+  reconcile("The report." input: ReconcileInput!): ReconcilePayload!
+  "Close a difference that was looked into; it moves no money. Scope operator. Errors: not_found, validation_failed, state_conflict."
+  closeFinding("Which, and what it came from." input: CloseFindingInput!): CloseFindingPayload!
+}
+
+"A difference between a rail's report and what we hold."
+type Finding {
+  "Id of the finding, fnd_…."
+  id: ID!
+  "When it was found."
+  at: DateTime!
+  "missing, unknown, amount, state or duplicate."
+  kind: String!
+  "Whose report."
+  rail: String!
+  "Which report."
+  reportId: ID!
+  "Line of the report, from 1; null for what is missing."
+  line: Int
+  "Whose payout, where one is known."
+  partner: String
+  "Which payout, where one is known."
+  payoutId: ID
+  "When it was closed."
+  closedAt: DateTime
+  "Who closed it."
+  closedBy: String
+  "What it came from."
+  closedReason: String
+}
+
+"How many lines of a report came to a result."
+type ReportResult {
+  "reconciled, returned, rejected, underway, unknown, amount, state or duplicate."
+  result: String!
+  "How many."
+  lines: Int!
+}
+
+"A rail's report."
+input ReconcileInput {
+  "Which rail."
+  rail: String!
+  "What the rail calls the report."
+  name: String!
+  "How many lines it says it has."
+  lineCount: Int!
+  "The sum of its lines, by currency."
+  sums: [MoneyInput!]!
+  "When it was made: what was released before and never confirmed is missing. Null looks for nothing."
+  until: DateTime
+  "The lines."
+  lines: [ReportLineInput!]!
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
+  clientMutationId: String
+}
+
+"One line of a report."
+input ReportLineInput {
+  "Our key, <payout id>.<n>."
+  key: String! = ""
+  "The rail's own reference."
+  reference: String! = ""
+  "How much."
+  amount: MoneyInput!
+  "settled, rejected, returned or underway."
+  status: String!
+  "Why, in the rail's own word."
+  code: String! = ""
+  "When it was booked."
+  at: DateTime!
+}
+
+"What became of a report."
+type ReconcilePayload {
+  "Id of the report, rep_…."
+  reportId: ID!
+  "Whether it had been read before; then nothing changed."
+  again: Boolean!
+  "Lines by result."
+  results: [ReportResult!]!
+  "How many payouts this report should have confirmed."
+  missing: Int!
+  "As it was sent."
+  clientMutationId: String
+}
+
+"A difference to close."
+input CloseFindingInput {
+  "Which."
+  id: ID!
+  "What it came from, 1 to 2000 characters."
+  reason: String!
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
+  clientMutationId: String
+}
+
+"What was closed."
+type CloseFindingPayload {
+  "The finding as it is now."
+  finding: Finding!
+  "As it was sent."
+  clientMutationId: String
+}
+`, BuiltIn: false},
 	{Name: "../schema/release.graphqls", Input: `extend type Mutation {
   """
   Consent to exactly what would be paid now. The last consent that is needed lets the payout go: two different operators for
@@ -10159,6 +10469,16 @@ func (ec *executionContext) childFields_ClaimFigure(ctx context.Context, field g
 	return nil, fmt.Errorf("no field named %q was found under type ClaimFigure", field.Name)
 }
 
+func (ec *executionContext) childFields_CloseFindingPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "finding":
+		return ec.fieldContext_CloseFindingPayload_finding(ctx, field)
+	case "clientMutationId":
+		return ec.fieldContext_CloseFindingPayload_clientMutationId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CloseFindingPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_Cover(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "limit":
@@ -10607,6 +10927,34 @@ func (ec *executionContext) childFields_FieldError(ctx context.Context, field gr
 		return ec.fieldContext_FieldError_detail(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type FieldError", field.Name)
+}
+
+func (ec *executionContext) childFields_Finding(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_Finding_id(ctx, field)
+	case "at":
+		return ec.fieldContext_Finding_at(ctx, field)
+	case "kind":
+		return ec.fieldContext_Finding_kind(ctx, field)
+	case "rail":
+		return ec.fieldContext_Finding_rail(ctx, field)
+	case "reportId":
+		return ec.fieldContext_Finding_reportId(ctx, field)
+	case "line":
+		return ec.fieldContext_Finding_line(ctx, field)
+	case "partner":
+		return ec.fieldContext_Finding_partner(ctx, field)
+	case "payoutId":
+		return ec.fieldContext_Finding_payoutId(ctx, field)
+	case "closedAt":
+		return ec.fieldContext_Finding_closedAt(ctx, field)
+	case "closedBy":
+		return ec.fieldContext_Finding_closedBy(ctx, field)
+	case "closedReason":
+		return ec.fieldContext_Finding_closedReason(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Finding", field.Name)
 }
 
 func (ec *executionContext) childFields_HistoryFault(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -11545,6 +11893,22 @@ func (ec *executionContext) childFields_QuoteEdge(ctx context.Context, field gra
 	return nil, fmt.Errorf("no field named %q was found under type QuoteEdge", field.Name)
 }
 
+func (ec *executionContext) childFields_ReconcilePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "reportId":
+		return ec.fieldContext_ReconcilePayload_reportId(ctx, field)
+	case "again":
+		return ec.fieldContext_ReconcilePayload_again(ctx, field)
+	case "results":
+		return ec.fieldContext_ReconcilePayload_results(ctx, field)
+	case "missing":
+		return ec.fieldContext_ReconcilePayload_missing(ctx, field)
+	case "clientMutationId":
+		return ec.fieldContext_ReconcilePayload_clientMutationId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ReconcilePayload", field.Name)
+}
+
 func (ec *executionContext) childFields_RecordObservationsPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "results":
@@ -11583,6 +11947,16 @@ func (ec *executionContext) childFields_ReleasePayoutPayload(ctx context.Context
 		return ec.fieldContext_ReleasePayoutPayload_clientMutationId(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ReleasePayoutPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_ReportResult(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "result":
+		return ec.fieldContext_ReportResult_result(ctx, field)
+	case "lines":
+		return ec.fieldContext_ReportResult_lines(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ReportResult", field.Name)
 }
 
 func (ec *executionContext) childFields_ResolvePayoutPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

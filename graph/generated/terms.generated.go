@@ -1945,6 +1945,30 @@ func (ec *executionContext) marshalNMoney2parapetᚋmodelᚋmoneyᚐMoney(ctx co
 	return ec._Money(ctx, sel, &v)
 }
 
+func (ec *executionContext) unmarshalNMoneyInput2parapetᚋmodelᚋmoneyᚐMoney(ctx context.Context, v any) (money.Money, error) {
+	res, err := ec.unmarshalInputMoneyInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNMoneyInput2ᚕᚖparapetᚋmodelᚋmoneyᚐMoneyᚄ(ctx context.Context, v any) ([]*money.Money, error) {
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]*money.Money, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNMoneyInput2ᚖparapetᚋmodelᚋmoneyᚐMoney(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) unmarshalNMoneyInput2ᚖparapetᚋmodelᚋmoneyᚐMoney(ctx context.Context, v any) (*money.Money, error) {
+	res, err := ec.unmarshalInputMoneyInput(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNObservationKind2parapetᚋmodelᚋhazardᚐKind(ctx context.Context, v any) (hazard.Kind, error) {
 	res, err := scalar.UnmarshalObservationKind(v)
 	return res, graphql.ErrorOnPath(ctx, err)

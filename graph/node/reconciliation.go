@@ -1,0 +1,94 @@
+package node
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"parapet/model"
+	"parapet/model/money"
+)
+
+// ReconcileInput is a rail's report.
+type ReconcileInput struct {
+	Rail             string
+	Name             string
+	LineCount        int
+	Sums             []*money.Money
+	Until            *time.Time
+	Lines            []*model.ReportLine
+	ClientMutationID *string
+}
+
+// ReconcilePayload is what became of it.
+type ReconcilePayload struct {
+	ReportID         string
+	Again            bool
+	Results          []*ReportResult
+	Missing          int
+	ClientMutationID *string
+}
+
+// ReportResult is how many lines came to a result.
+type ReportResult struct {
+	Result string
+	Lines  int
+}
+
+// Reconcile holds a report against our payouts. It needs no idempotency key: the same
+// report again changes nothing.
+func (r *Reader) Reconcile(ctx context.Context, in ReconcileInput) (*ReconcilePayload, error) {
+	sums := map[string]int64{}
+	for _, sum := range in.Sums {
+		sums[sum.Currency] += sum.Amount
+	}
+	done, err := r.Service.Reconcile(ctx, r.Actor, model.Report{Rail: in.Rail, Name: in.Name, Lines: &in.LineCount, Sums: sums, Until: in.Until},
+		func(each func(model.ReportLine) error) error {
+			for _, line := range in.Lines {
+				if err := each(*line); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	if err != nil {
+		return nil, err
+	}
+	payload := &ReconcilePayload{ReportID: done.ID, Again: done.Again, Missing: done.Missing, ClientMutationID: in.ClientMutationID}
+	for _, result := range slices.Sorted(maps.Keys(done.Results)) {
+		payload.Results = append(payload.Results, &ReportResult{result, done.Results[result]})
+	}
+	return payload, nil
+}
+
+// CloseFindingInput is a difference to close.
+type CloseFindingInput struct {
+	model.FindingRequest
+	ClientMutationID *string
+}
+
+// CloseFindingPayload is what was closed.
+type CloseFindingPayload struct {
+	Finding          *model.Finding
+	ClientMutationID *string
+}
+
+// CloseFinding closes a difference.
+func (r *Reader) CloseFinding(ctx context.Context, in CloseFindingInput) (*CloseFindingPayload, error) {
+	finding, err := mutate(ctx, r, in.ClientMutationID, in.FindingRequest, r.Service.CloseFinding)
+	return &CloseFindingPayload{finding, in.ClientMutationID}, err
+}
+
+// Findings are differences, newest first.
+func (r *Reader) Findings(ctx context.Context, closedToo bool) ([]*model.Finding, error) {
+	list, err := r.Service.ListFindings(ctx, r.Actor, closedToo, model.PageRequest{Limit: model.MaxPageSize})
+	if err != nil {
+		return nil, err
+	}
+	findings := make([]*model.Finding, len(list.Data))
+	for i := range list.Data {
+		findings[i] = &list.Data[i]
+	}
+	return findings, nil
+}
