@@ -641,7 +641,7 @@ func (ec *executionContext) _Claim_timeline(ctx context.Context, field graphql.C
 			return obj.Timeline(ctx, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["last"].(*int))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *node.Connection[*node.TimelineEntry]) graphql.Marshaler {
+		func(ctx context.Context, selections ast.SelectionSet, v *node.Connection[*wire.TimelineEntry]) graphql.Marshaler {
 			return ec.marshalNTimelineConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx, selections, v)
 		},
 		true,

@@ -29,7 +29,7 @@ import (
 
 // region    **************************** field.gotpl *****************************
 
-func (ec *executionContext) _TimelineConnection_edges(ctx context.Context, field graphql.CollectedField, obj *node.Connection[*node.TimelineEntry]) (ret graphql.Marshaler) {
+func (ec *executionContext) _TimelineConnection_edges(ctx context.Context, field graphql.CollectedField, obj *node.Connection[*wire.TimelineEntry]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -41,7 +41,7 @@ func (ec *executionContext) _TimelineConnection_edges(ctx context.Context, field
 			return obj.Edges(), nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []*node.Edge[*node.TimelineEntry]) graphql.Marshaler {
+		func(ctx context.Context, selections ast.SelectionSet, v []*node.Edge[*wire.TimelineEntry]) graphql.Marshaler {
 			return ec.marshalNTimelineEdge2ᚕᚖparapetᚋgraphᚋnodeᚐEdgeᚄ(ctx, selections, v)
 		},
 		true,
@@ -61,7 +61,7 @@ func (ec *executionContext) fieldContext_TimelineConnection_edges(_ context.Cont
 	return fc, nil
 }
 
-func (ec *executionContext) _TimelineConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *node.Connection[*node.TimelineEntry]) (ret graphql.Marshaler) {
+func (ec *executionContext) _TimelineConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *node.Connection[*wire.TimelineEntry]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -73,7 +73,7 @@ func (ec *executionContext) _TimelineConnection_nodes(ctx context.Context, field
 			return obj.Nodes(), nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []*node.TimelineEntry) graphql.Marshaler {
+		func(ctx context.Context, selections ast.SelectionSet, v []*wire.TimelineEntry) graphql.Marshaler {
 			return ec.marshalNTimelineEntry2ᚕᚖparapetᚋmodelᚋwireᚐTimelineEntryᚄ(ctx, selections, v)
 		},
 		true,
@@ -93,7 +93,7 @@ func (ec *executionContext) fieldContext_TimelineConnection_nodes(_ context.Cont
 	return fc, nil
 }
 
-func (ec *executionContext) _TimelineConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *node.Connection[*node.TimelineEntry]) (ret graphql.Marshaler) {
+func (ec *executionContext) _TimelineConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *node.Connection[*wire.TimelineEntry]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -125,7 +125,7 @@ func (ec *executionContext) fieldContext_TimelineConnection_pageInfo(_ context.C
 	return fc, nil
 }
 
-func (ec *executionContext) _TimelineConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *node.Connection[*node.TimelineEntry]) (ret graphql.Marshaler) {
+func (ec *executionContext) _TimelineConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *node.Connection[*wire.TimelineEntry]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -148,7 +148,7 @@ func (ec *executionContext) fieldContext_TimelineConnection_totalCount(_ context
 	return graphql.NewScalarFieldContext("TimelineConnection", field, true, false, errors.New("field of type Int does not have child fields"))
 }
 
-func (ec *executionContext) _TimelineConnection_totalCountExceeded(ctx context.Context, field graphql.CollectedField, obj *node.Connection[*node.TimelineEntry]) (ret graphql.Marshaler) {
+func (ec *executionContext) _TimelineConnection_totalCountExceeded(ctx context.Context, field graphql.CollectedField, obj *node.Connection[*wire.TimelineEntry]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -171,7 +171,7 @@ func (ec *executionContext) fieldContext_TimelineConnection_totalCountExceeded(_
 	return graphql.NewScalarFieldContext("TimelineConnection", field, true, false, errors.New("field of type Boolean does not have child fields"))
 }
 
-func (ec *executionContext) _TimelineEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *node.Edge[*node.TimelineEntry]) (ret graphql.Marshaler) {
+func (ec *executionContext) _TimelineEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *node.Edge[*wire.TimelineEntry]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -194,7 +194,7 @@ func (ec *executionContext) fieldContext_TimelineEdge_cursor(_ context.Context, 
 	return graphql.NewScalarFieldContext("TimelineEdge", field, true, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _TimelineEdge_node(ctx context.Context, field graphql.CollectedField, obj *node.Edge[*node.TimelineEntry]) (ret graphql.Marshaler) {
+func (ec *executionContext) _TimelineEdge_node(ctx context.Context, field graphql.CollectedField, obj *node.Edge[*wire.TimelineEntry]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -433,7 +433,7 @@ func (ec *executionContext) fieldContext_TimelineEntry_eventId(_ context.Context
 
 var timelineConnectionImplementors = []string{"TimelineConnection"}
 
-func (ec *executionContext) _TimelineConnection(ctx context.Context, sel ast.SelectionSet, obj *node.Connection[*node.TimelineEntry]) graphql.Marshaler {
+func (ec *executionContext) _TimelineConnection(ctx context.Context, sel ast.SelectionSet, obj *node.Connection[*wire.TimelineEntry]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, timelineConnectionImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -557,7 +557,7 @@ func (ec *executionContext) _TimelineConnection(ctx context.Context, sel ast.Sel
 
 var timelineEdgeImplementors = []string{"TimelineEdge"}
 
-func (ec *executionContext) _TimelineEdge(ctx context.Context, sel ast.SelectionSet, obj *node.Edge[*node.TimelineEntry]) graphql.Marshaler {
+func (ec *executionContext) _TimelineEdge(ctx context.Context, sel ast.SelectionSet, obj *node.Edge[*wire.TimelineEntry]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, timelineEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -675,7 +675,7 @@ func (ec *executionContext) _TimelineEntry(ctx context.Context, sel ast.Selectio
 
 // region    ***************************** type.gotpl *****************************
 
-func (ec *executionContext) marshalNTimelineConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx context.Context, sel ast.SelectionSet, v *node.Connection[*node.TimelineEntry]) graphql.Marshaler {
+func (ec *executionContext) marshalNTimelineConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx context.Context, sel ast.SelectionSet, v *node.Connection[*wire.TimelineEntry]) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -685,7 +685,7 @@ func (ec *executionContext) marshalNTimelineConnection2ᚖparapetᚋgraphᚋnode
 	return ec._TimelineConnection(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNTimelineEdge2ᚕᚖparapetᚋgraphᚋnodeᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*node.Edge[*node.TimelineEntry]) graphql.Marshaler {
+func (ec *executionContext) marshalNTimelineEdge2ᚕᚖparapetᚋgraphᚋnodeᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*node.Edge[*wire.TimelineEntry]) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
@@ -701,7 +701,7 @@ func (ec *executionContext) marshalNTimelineEdge2ᚕᚖparapetᚋgraphᚋnodeᚐ
 	return ret
 }
 
-func (ec *executionContext) marshalNTimelineEdge2ᚖparapetᚋgraphᚋnodeᚐEdge(ctx context.Context, sel ast.SelectionSet, v *node.Edge[*node.TimelineEntry]) graphql.Marshaler {
+func (ec *executionContext) marshalNTimelineEdge2ᚖparapetᚋgraphᚋnodeᚐEdge(ctx context.Context, sel ast.SelectionSet, v *node.Edge[*wire.TimelineEntry]) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -711,7 +711,7 @@ func (ec *executionContext) marshalNTimelineEdge2ᚖparapetᚋgraphᚋnodeᚐEdg
 	return ec._TimelineEdge(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNTimelineEntry2ᚕᚖparapetᚋmodelᚋwireᚐTimelineEntryᚄ(ctx context.Context, sel ast.SelectionSet, v []*node.TimelineEntry) graphql.Marshaler {
+func (ec *executionContext) marshalNTimelineEntry2ᚕᚖparapetᚋmodelᚋwireᚐTimelineEntryᚄ(ctx context.Context, sel ast.SelectionSet, v []*wire.TimelineEntry) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
@@ -727,7 +727,7 @@ func (ec *executionContext) marshalNTimelineEntry2ᚕᚖparapetᚋmodelᚋwire�
 	return ret
 }
 
-func (ec *executionContext) marshalNTimelineEntry2ᚖparapetᚋmodelᚋwireᚐTimelineEntry(ctx context.Context, sel ast.SelectionSet, v *node.TimelineEntry) graphql.Marshaler {
+func (ec *executionContext) marshalNTimelineEntry2ᚖparapetᚋmodelᚋwireᚐTimelineEntry(ctx context.Context, sel ast.SelectionSet, v *wire.TimelineEntry) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")

@@ -28,38 +28,38 @@ type Edge[N any] struct {
 
 //nolint:revive // each is told behind itself
 type (
-	QuoteConnection           = Connection[*Quote]           // of quotes
-	QuoteEdge                 = Edge[*Quote]                 // to a quote
-	PolicyConnection          = Connection[*Policy]          // of policies
-	PolicyEdge                = Edge[*Policy]                // to a policy
-	ClaimConnection           = Connection[*Claim]           // of claims
-	ClaimEdge                 = Edge[*Claim]                 // to a claim
-	PayoutConnection          = Connection[*Payout]          // of payouts
-	PayoutEdge                = Edge[*Payout]                // to a payout
-	PayoutMethodConnection    = Connection[*PayoutMethod]    // of payout methods
-	PayoutMethodEdge          = Edge[*PayoutMethod]          // to a payout method
-	TimelineConnection        = Connection[*TimelineEntry]   // of a claim's story
-	TimelineEdge              = Edge[*TimelineEntry]         // to a sentence of it
-	MessageConnection         = Connection[*Message]         // of messages
-	MessageEdge               = Edge[*Message]               // to a message
-	AttachmentConnection      = Connection[*Attachment]      // of documents
-	AttachmentEdge            = Edge[*Attachment]            // to a document
-	ProductConnection         = Connection[*Product]         // of products
-	ProductEdge               = Edge[*Product]               // to a product
-	OccurrenceConnection      = Connection[*Occurrence]      // of occurrences
-	OccurrenceEdge            = Edge[*Occurrence]            // to an occurrence
-	ObservationConnection     = Connection[*Observation]     // of observations
-	ObservationEdge           = Edge[*Observation]           // to an observation
-	EventConnection           = Connection[*Event]           // of events
-	EventEdge                 = Edge[*Event]                 // to an event
-	WebhookEndpointConnection = Connection[*WebhookEndpoint] // of webhook endpoints
-	WebhookEndpointEdge       = Edge[*WebhookEndpoint]       // to a webhook endpoint
-	DeliveryConnection        = Connection[*Delivery]        // of deliveries
-	DeliveryEdge              = Edge[*Delivery]              // to a delivery
-	ExplanationConnection     = Connection[*Explanation]     // of explanations
-	ExplanationEdge           = Edge[*Explanation]           // to an explanation
-	PartnerConnection         = Connection[*wire.Partner]    // of partners
-	PartnerEdge               = Edge[*wire.Partner]          // to a partner
+	QuoteConnection           = Connection[*Quote]              // of quotes
+	QuoteEdge                 = Edge[*Quote]                    // to a quote
+	PolicyConnection          = Connection[*Policy]             // of policies
+	PolicyEdge                = Edge[*Policy]                   // to a policy
+	ClaimConnection           = Connection[*Claim]              // of claims
+	ClaimEdge                 = Edge[*Claim]                    // to a claim
+	PayoutConnection          = Connection[*Payout]             // of payouts
+	PayoutEdge                = Edge[*Payout]                   // to a payout
+	PayoutMethodConnection    = Connection[*PayoutMethod]       // of payout methods
+	PayoutMethodEdge          = Edge[*PayoutMethod]             // to a payout method
+	TimelineConnection        = Connection[*wire.TimelineEntry] // of a claim's story
+	TimelineEdge              = Edge[*wire.TimelineEntry]       // to a sentence of it
+	MessageConnection         = Connection[*Message]            // of messages
+	MessageEdge               = Edge[*Message]                  // to a message
+	AttachmentConnection      = Connection[*Attachment]         // of documents
+	AttachmentEdge            = Edge[*Attachment]               // to a document
+	ProductConnection         = Connection[*Product]            // of products
+	ProductEdge               = Edge[*Product]                  // to a product
+	OccurrenceConnection      = Connection[*Occurrence]         // of occurrences
+	OccurrenceEdge            = Edge[*Occurrence]               // to an occurrence
+	ObservationConnection     = Connection[*Observation]        // of observations
+	ObservationEdge           = Edge[*Observation]              // to an observation
+	EventConnection           = Connection[*Event]              // of events
+	EventEdge                 = Edge[*Event]                    // to an event
+	WebhookEndpointConnection = Connection[*WebhookEndpoint]    // of webhook endpoints
+	WebhookEndpointEdge       = Edge[*WebhookEndpoint]          // to a webhook endpoint
+	DeliveryConnection        = Connection[*Delivery]           // of deliveries
+	DeliveryEdge              = Edge[*Delivery]                 // to a delivery
+	ExplanationConnection     = Connection[*Explanation]        // of explanations
+	ExplanationEdge           = Edge[*Explanation]              // to an explanation
+	PartnerConnection         = Connection[*wire.Partner]       // of partners
+	PartnerEdge               = Edge[*wire.Partner]             // to a partner
 )
 
 func connection[R, N any](page *model.Page[R], nodes []*N) *Connection[*N] {

@@ -8,10 +8,7 @@ import (
 	"parapet/model/wire"
 )
 
-// TimelineEntry is one sentence of a claim's story.
-type TimelineEntry = wire.TimelineEntry
-
-func (r *Reader) timeline(records []*wire.TimelineEntry) []*TimelineEntry { return records }
+func (r *Reader) timeline(records []*wire.TimelineEntry) []*wire.TimelineEntry { return records }
 
 // Message is one turn of the conversation about a claim.
 type Message struct{ *wire.Message }

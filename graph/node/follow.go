@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"parapet/model"
+	"parapet/model/wire"
 )
 
 // FollowEvents hands on the feed of a partner as it grows.
@@ -13,7 +14,7 @@ func (r *Reader) FollowEvents(ctx context.Context, filter EventFilter) (<-chan *
 }
 
 // FollowTimeline hands on a claim's story as it is told.
-func (r *Reader) FollowTimeline(ctx context.Context, claim string, after *int64) (<-chan *TimelineEntry, error) {
+func (r *Reader) FollowTimeline(ctx context.Context, claim string, after *int64) (<-chan *wire.TimelineEntry, error) {
 	if after == nil {
 		after = new(int64)
 	}
