@@ -34,7 +34,7 @@ func TestFollowersMissNothingWhileEventsAreWritten(t *testing.T) {
 	var relaying, writing, reading sync.WaitGroup
 	relaying.Go(func() {
 		for ctx.Err() == nil {
-			if _, err := b.Service.Relay(t.Context()); err != nil {
+			if _, err := b.Service.Relay(t.Context()); err != nil { //nolint:contextcheck // a pass that began ends
 				t.Error(err)
 			}
 		}

@@ -153,7 +153,7 @@ func (l *listener) run(ctx context.Context) error {
 		var refused *refusedError
 		switch {
 		case ctx.Err() != nil:
-			return nil
+			return nil //nolint:nilerr // to be told to stop is no failure
 		case errors.As(err, &refused) && refused.final():
 			return err
 		case err != nil:

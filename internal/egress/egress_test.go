@@ -109,7 +109,7 @@ func TestANameThatChangesItsAddress(t *testing.T) {
 }
 
 // The environment's proxies would connect where the guard refuses to.
-func TestProxiesOfTheEnvironmentAreIgnored(t *testing.T) {
+func TestProxiesOfTheEnvironmentAreIgnored(t *testing.T) { //nolint:paralleltest // it sets the environment
 	asked := false
 	proxy := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked = true }))
 	t.Cleanup(proxy.Close)
