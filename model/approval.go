@@ -90,7 +90,7 @@ func (s *Service) ReleasePayout(ctx context.Context, actor Actor, in ReleaseRequ
 }
 
 // digest names exactly what is paid: which payout for which claim, how much, and to
-// which account. The view inv_released_without_approval computes the same.
+// which account.
 func (r *payoutRow) digest(method *payoutMethodRow) string {
 	named := []string{r.ID.String(), r.ClaimID.String(), strconv.FormatInt(r.Amount, 10), r.Currency, method.ID.String(), method.Fingerprint}
 	sum := sha256.Sum256([]byte(strings.Join(named, "\n")))
