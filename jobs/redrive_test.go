@@ -161,18 +161,18 @@ func TestParkedDeliveriesAreSentAgain(t *testing.T) {
 		sequences = append(sequences, sequence)
 	}
 	require.NoError(t, rows.Err())
-	count, err := s.Service.RetryParked(t.Context(), s.Acme, endpoint.ID, &sequences[1], &sequences[2])
+	retried, err := s.Service.RetryParked(t.Context(), s.Acme, endpoint.ID, &sequences[1], &sequences[2])
 	require.NoError(t, err)
-	require.Equal(t, 2, count)
+	require.Equal(t, 2, retried.Count)
 	s.eventually(func() bool { return s.count("deliveries where status = 'delivered'") == 2 }, "the range")
-	count, err = s.Service.RetryParked(t.Context(), s.Acme, endpoint.ID, nil, nil)
+	retried, err = s.Service.RetryParked(t.Context(), s.Acme, endpoint.ID, nil, nil)
 	require.NoError(t, err)
-	require.Equal(t, len(all)-2, count, "only what is parked")
+	require.Equal(t, len(all)-2, retried.Count, "only what is parked")
 	s.eventually(func() bool { return s.count("deliveries where status = 'delivered'") == len(all) }, "everything")
 	require.Len(t, r.all(), failed+len(all))
-	count, err = s.Service.RetryParked(t.Context(), s.Acme, endpoint.ID, nil, nil)
+	retried, err = s.Service.RetryParked(t.Context(), s.Acme, endpoint.ID, nil, nil)
 	require.NoError(t, err)
-	require.Zero(t, count)
+	require.Zero(t, retried.Count)
 }
 
 // An endpoint that asks to be left alone is sent nothing meanwhile, new events

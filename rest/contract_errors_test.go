@@ -32,8 +32,12 @@ type refusalRow struct {
 	members   []string          // that only this code has
 }
 
-// elsewhere are the codes that nothing answers with yet, and those of queries.
-var elsewhere = []model.Code{model.CodeCapacityExceeded, model.CodeMoratoriumActive, refusal.CodeQueryTooCostly, refusal.CodeQueryNotTrusted, refusal.CodePersistedQueryNotFound}
+// elsewhere are the codes that operators' bounds cause, which model's tests show, and
+// those of queries and streams.
+var elsewhere = []model.Code{
+	model.CodeCapacityExceeded, model.CodeMoratoriumActive, refusal.CodeQueryTooCostly, refusal.CodeQueryNotTrusted,
+	refusal.CodePersistedQueryNotFound, refusal.CodeOriginRefused, refusal.CodeReadTooSlowly,
+}
 
 const bearer = `^Bearer error="%s".*, resource_metadata="http://.+"$`
 

@@ -32,7 +32,7 @@ func codes(t *testing.T) (all []model.Code) {
 
 func TestEveryCodeHasAStatus(t *testing.T) {
 	t.Parallel()
-	all := append(codes(t), CodeQueryTooCostly, CodeQueryNotTrusted, CodePersistedQueryNotFound)
+	all := append(codes(t), CodeQueryTooCostly, CodeQueryNotTrusted, CodePersistedQueryNotFound, CodeOriginRefused, CodeReadTooSlowly)
 	require.Len(t, kinds, len(all))
 	for _, code := range all {
 		require.GreaterOrEqual(t, KindOf(code).Status, 400, code)

@@ -1,0 +1,235 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What is read of each noun over GraphQL: members that REST shows too.
+const (
+	moneyShown  = "{ amount currency }"
+	quoteShown  = "id partner createdAt version partnerReference metadata product: productKey productVersion status context ignoredContext termsHash price { premium " + moneyShown + " lines { kind amount " + moneyShown + " } rateOnLine } basis { method dataset firstYear lastYear years eventsInPlace expectedLoss standardDeviation attachmentProbability returnPeriodYears } history { occurredAt source sourceEventId index { value unit } distanceKm factor payout " + moneyShown + " } expiresAt policyId"
+	policyShown = "id partner version partnerReference metadata status coverPhase quoteId product: productKey productVersion policyholder { name email country } termsHash premium " + moneyShown + " limit " + moneyShown + " limitRemaining " + moneyShown + " effectiveAt expiresAt cancelledAt"
+	claimShown  = "id partner version partnerReference metadata policyId status origin description requestedAmount " + moneyShown + " amount " + moneyShown + " occurrence { source sourceEventId } determination { index { value unit } threshold { value unit } distanceKm factor stage } decision { outcome reasonCodes } payouts { status amount " + moneyShown + " blockedReason } openedAt closedAt"
+	fileShown   = "id claimId fileName contentType size sha256 purpose description status downloadUrl"
+	methodShown = "id claimId policyId type beneficiary { name country } currency display { last4 institution country } fingerprint status"
+)
+
+// parity is one thing a partner does through either door: with the same body it has
+// the same effect, or is refused with the same code. QUOTE, POLICY and CLAIM stand
+// for records of which each door has its own.
+type parity struct {
+	name, path, body string
+	mutation, into   string // the field of the mutation, and of its payload
+	shown            string
+	code             string // of the refusal; empty: it succeeds
+	client           string // acme when empty
+	enums            []string
+}
+
+const parityMethod = `"type": "iban", "currency": "USD", "beneficiary": {"name": "Hualien Hotel Ltd", "country": "TW"}`
+
+var parities = []parity{
+	{
+		name: "a quote", path: "/quotes", mutation: "createQuote", into: "quote", shown: quoteShown,
+		body: `{"product": "quake-circle", "context": {"partner": "acme", "radius_km": 60, "colour": "blue"}, "metadata": {"b": "é"}}`,
+	},
+	{
+		name: "a bind", path: "/policies", mutation: "bindPolicy", into: "policy", shown: policyShown,
+		body: `{"quote_id": "QUOTE", "policyholder": {"name": "Ålesund Hotel", "country": "TW"}, "metadata": {"a": "1"}}`,
+	},
+	{
+		name: "a claim for an operator", path: "/claims", mutation: "openClaim", into: "claim", shown: claimShown,
+		body: `{"policy_id": "POLICY", "description": "the lobby is flooded", "requested_amount": {"amount": 5, "currency": "USD"}}`,
+	},
+	{
+		name: "a claim by the trigger", path: "/claims", mutation: "openClaim", into: "claim", shown: claimShown,
+		body: `{"policy_id": "POLICY", "source_event": {"source": "usgs", "id": "test-6.5"}}`,
+	},
+	{
+		name: "a document", path: "/claims/CLAIM/attachments", mutation: "addAttachment", into: "attachment", shown: fileShown,
+		body: `{"file_name": "note.txt", "content_type": "text/plain", "content_base64": "cGxhaW4gd29yZHM=", "purpose": "evidence"}`,
+	},
+	{
+		name: "a message", path: "/claims/CLAIM/messages", mutation: "addMessage", into: "message", shown: "id claimId author { kind name } body",
+		body: `{"body": "When will it be paid?"}`,
+	},
+	{
+		name: "a payout method", path: "/payout_methods", mutation: "recordPayoutMethod", into: "payoutMethod", shown: methodShown, enums: []string{"type"},
+		body: `{"claim_id": "CLAIM", ` + parityMethod + `, "iban": {"iban": "` + demoIBAN + `"}}`,
+	},
+
+	{name: "wrong values", path: "/quotes", mutation: "createQuote", code: "validation_failed", body: `{"product": "quake-circle", "context": {"partner": "acme", "radius_km": -1}, "partner_reference": " "}`},
+	{name: "no such product", path: "/quotes", mutation: "createQuote", code: "product_unknown", body: `{"product": "hail-circle", "context": {"partner": "acme"}}`},
+	{name: "another partner's context", path: "/quotes", mutation: "createQuote", code: "partner_mismatch", body: `{"product": "quake-circle", "context": {"partner": "globex"}}`},
+	{name: "a risk too high", path: "/quotes", mutation: "createQuote", code: "risk_uninsurable", body: `{"product": "quake-circle", "context": {"partner": "acme", "radius_km": 300, "location": {"latitude": 38.3, "longitude": 142.4}}}`},
+	{name: "a quote that is bound", path: "/policies", mutation: "bindPolicy", code: "quote_already_bound", body: `{"quote_id": "BOUND"}`},
+	{name: "an unknown quote", path: "/policies", mutation: "bindPolicy", code: "not_found", body: `{"quote_id": "quo_01h455vb4pex5vsknk084sn02q"}`},
+	{name: "another partner's quote", path: "/policies", mutation: "bindPolicy", code: "not_found", client: "globex", body: `{"quote_id": "QUOTE"}`},
+	{name: "a reference twice", path: "/claims", mutation: "openClaim", code: "reference_taken", body: `{"policy_id": "POLICY", "partner_reference": "taken"}`},
+	{name: "a trigger that is not met", path: "/claims", mutation: "openClaim", code: "trigger_not_met", body: `{"policy_id": "POLICY", "source_event": {"source": "usgs", "id": "test-5.1"}}`},
+	{name: "an event nobody knows", path: "/claims", mutation: "openClaim", code: "not_found", body: `{"policy_id": "POLICY", "source_event": {"source": "usgs", "id": "nothing"}}`},
+	{name: "a time outside of cover", path: "/claims", mutation: "openClaim", code: "policy_not_in_force", body: `{"policy_id": "POLICY", "occurred_at": "2001-01-01T00:00:00Z"}`},
+	{name: "a file that is none", path: "/claims/CLAIM/attachments", mutation: "addAttachment", code: "validation_failed", body: `{"file_name": "note.png", "content_type": "image/png", "content_base64": "cGxhaW4="}`},
+	{name: "an empty message", path: "/claims/CLAIM/messages", mutation: "addMessage", code: "validation_failed", body: `{"body": " "}`},
+	{
+		name: "an account that cannot be", path: "/payout_methods", mutation: "recordPayoutMethod", code: "validation_failed", enums: []string{"type"},
+		body: `{"claim_id": "CLAIM", ` + parityMethod + `, "iban": {"iban": "DE00370400440000000000"}}`,
+	},
+	{name: "a data source's token", path: "/quotes", mutation: "createQuote", code: "insufficient_scope", client: "source", body: `{"product": "quake-circle", "context": {"partner": "acme"}}`},
+}
+
+// TestBothDoorsAreOneHouse plays one table through REST and through GraphQL and
+// compares what comes out, member by member.
+func TestBothDoorsAreOneHouse(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	over := [2]*strings.Replacer{w.own(t, "rest"), w.own(t, "graph")}
+	for _, magnitude := range []string{"5.1", "6.5"} { // within the cover that was just bound
+		w.call(t, "source", "POST", "/v1/observations", quakeNow(magnitude), 201)
+	}
+	for _, p := range parities {
+		client := p.client
+		if client == "" {
+			client = "acme"
+		}
+		token := w.tokenOf(t, client)
+		_, said := w.do(t, token, "POST", "/v1"+over[0].Replace(p.path), over[0].Replace(p.body))
+		_, answer := w.do(t, token, "POST", "/graphql", p.asGraphQL(t, over[1]))
+		if p.code != "" {
+			require.Equal(t, p.code, said["code"], "%s over REST: %v", p.name, said)
+			require.NotEmpty(t, answer["errors"], p.name)
+			refusal := answer["errors"].([]any)[0].(map[string]any)
+			require.Equal(t, p.code, refusal["extensions"].(map[string]any)["code"], "%s over GraphQL: %v", p.name, refusal)
+			continue
+		}
+		require.Nil(t, answer["errors"], "%s: %v", p.name, answer)
+		require.Nil(t, said["code"], "%s: %v", p.name, said)
+		alike(t, p.name, said, answer["data"].(map[string]any)[p.mutation].(map[string]any)[p.into])
+	}
+}
+
+// own are the records that one door works on.
+func (w *world) own(t *testing.T, door string) *strings.Replacer {
+	t.Helper()
+	quote := func() string {
+		return w.call(t, "acme", "POST", "/v1/quotes", `{"product": "quake-circle", "context": {"partner": "acme"}}`, 201)["id"].(string)
+	}
+	unbound, bound := quote(), quote()
+	policy := w.call(t, "acme", "POST", "/v1/policies", fmt.Sprintf(`{"quote_id": %q}`, bound), 201)["id"].(string)
+	reference := ""
+	if door == "rest" {
+		reference = `, "partner_reference": "taken"`
+	}
+	claim := w.call(t, "acme", "POST", "/v1/claims", fmt.Sprintf(`{"policy_id": %q%s}`, policy, reference), 201)["id"].(string)
+	return strings.NewReplacer("QUOTE", unbound, "BOUND", bound, "POLICY", policy, "CLAIM", claim)
+}
+
+func (w *world) tokenOf(t *testing.T, client string) string {
+	t.Helper()
+	for _, c := range w.ready.Clients {
+		if c.Name == client {
+			return c.Token
+		}
+	}
+	t.Fatalf("there is no client %s", client)
+	return ""
+}
+
+// asGraphQL writes the REST body as the mutation's input: camel case, enums in
+// capitals, what stands in the path as a member.
+func (p *parity) asGraphQL(t *testing.T, own *strings.Replacer) string {
+	t.Helper()
+	var body map[string]any
+	require.NoError(t, json.Unmarshal([]byte(own.Replace(p.body)), &body))
+	for _, name := range p.enums {
+		body[name] = strings.ToUpper(body[name].(string))
+	}
+	input := camel(body).(map[string]any)
+	if strings.HasPrefix(p.path, "/claims/") {
+		input["claimId"] = own.Replace("CLAIM")
+	}
+	selection := "clientMutationId"
+	if p.into != "" {
+		selection = p.into + " { " + p.shown + " }"
+	}
+	kind := strings.ToUpper(p.mutation[:1]) + p.mutation[1:] + "Input!"
+	request, err := json.Marshal(map[string]any{
+		"query":     fmt.Sprintf("mutation ($input: %s) { %s(input: $input) { %s } }", kind, p.mutation, selection),
+		"variables": map[string]any{"input": input},
+	})
+	require.NoError(t, err)
+	return string(request)
+}
+
+// camel renames members; those of context and metadata are the partner's own.
+func camel(value any) any {
+	object, ok := value.(map[string]any)
+	if !ok {
+		return value
+	}
+	renamed := make(map[string]any, len(object))
+	for name, member := range object {
+		if name != "context" && name != "metadata" {
+			member = camel(member)
+		}
+		words := strings.Split(name, "_")
+		for i := 1; i < len(words); i++ {
+			words[i] = strings.ToUpper(words[i][:1]) + words[i][1:]
+		}
+		renamed[strings.Join(words, "")] = member
+	}
+	return renamed
+}
+
+var (
+	capital  = regexp.MustCompile(`[A-Z]`)
+	parityID = regexp.MustCompile(`[a-z]{3}_[0-9a-z]{26}`)
+)
+
+// alike compares a GraphQL value with what REST says of the twin record: the same
+// names in the other spelling, the same values, ids of the same kind, times of the
+// same form.
+func alike(t *testing.T, at string, rest, graph any) {
+	t.Helper()
+	switch shown := graph.(type) {
+	case map[string]any:
+		said, ok := rest.(map[string]any)
+		require.True(t, ok, "%s: REST says %v", at, rest)
+		for name, member := range shown {
+			other := capital.ReplaceAllStringFunc(name, func(c string) string { return "_" + strings.ToLower(c) })
+			if strings.HasSuffix(at, "/context") || strings.HasSuffix(at, "/metadata") {
+				other = name
+			}
+			require.Contains(t, said, other, at)
+			alike(t, at+"/"+name, said[other], member)
+		}
+	case []any:
+		said, ok := rest.([]any)
+		require.True(t, ok && len(said) == len(shown), "%s: REST says %v, GraphQL %v", at, rest, graph)
+		for i := range shown {
+			alike(t, at, said[i], shown[i])
+		}
+	case string:
+		said, ok := rest.(string)
+		require.True(t, ok, "%s: REST says %v, GraphQL %v", at, rest, graph)
+		kinds := func(text string) string {
+			return parityID.ReplaceAllStringFunc(text, func(id string) string { return id[:4] })
+		}
+		_, restTime := time.Parse(time.RFC3339, said)
+		_, graphTime := time.Parse(time.RFC3339, shown)
+		if restTime == nil && graphTime == nil {
+			require.Len(t, shown, len(said), "%s: times have one form", at)
+			return
+		}
+		require.True(t, kinds(said) == kinds(shown) || said == strings.ToLower(shown), "%s: REST says %s, GraphQL %s", at, said, shown)
+	default:
+		require.Equal(t, rest, graph, at)
+	}
+}
