@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/go-json-experiment/json"
@@ -24,6 +25,7 @@ type door struct {
 	*modeltest.Bundle
 
 	handler http.Handler
+	mu      sync.Mutex
 	blamed  []error
 }
 
@@ -69,7 +71,11 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		CutOff: func(cause error) error {
 			return model.Fail(model.CodeMalformedJSON, "The body ended before its end.").Because(cause)
 		},
-		Blame: func(cause error) { d.blamed = append(d.blamed, cause) },
+		Blame: func(cause error) {
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			d.blamed = append(d.blamed, cause)
+		},
 	})))
 }
 
