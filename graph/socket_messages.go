@@ -73,10 +73,11 @@ func (s *socket) greet(ctx context.Context, m message) error {
 	if err != nil {
 		return s.visit.Shown(ctx, err)
 	}
-	if s.leave, err = s.streams.enter(actor); err != nil {
+	seat, err := s.streams.enter(actor)
+	if err != nil {
 		return err
 	}
-	s.actor = &actor
+	s.actor, s.leave = &actor, seat.leave
 	go s.streams.keep(ctx, actor, s.end, func() error { return s.beat(ctx) })
 	return s.send(ctx, message{Type: "connection_ack"})
 }
@@ -124,22 +125,22 @@ func (s *socket) subscribe(ctx context.Context, m message) error {
 	if len(refusals) > 0 {
 		return s.refused(ctx, m.ID, s.exec.DispatchError(graphql.WithOperationContext(ctx, operation), refusals).Errors)
 	}
-	leave := func() {}
+	seat := noSeat()
 	if operation.Operation.Operation == ast.Subscription {
-		if leave, err = s.streams.enter(actor); err != nil {
+		if seat, err = s.streams.enter(actor); err != nil {
 			return s.refuse(ctx, m.ID, err)
 		}
 	}
-	s.begin(ctx, m.ID, operation, actor, leave)
+	s.begin(ctx, m.ID, operation, actor, seat)
 	return nil
 }
 
 // begin runs an operation beside the others.
-func (s *socket) begin(ctx context.Context, id string, operation *graphql.OperationContext, actor model.Actor, leave func()) {
+func (s *socket) begin(ctx context.Context, id string, operation *graphql.OperationContext, actor model.Actor, seat seat) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.over {
-		leave()
+		seat.leave()
 		return
 	}
 	within, cancel := context.WithCancel(ctx)
@@ -148,7 +149,7 @@ func (s *socket) begin(ctx context.Context, id string, operation *graphql.Operat
 	}
 	s.active[id] = cancel
 	s.running.Go(func() {
-		defer leave()
+		defer seat.leave()
 		err := s.streams.run(within, s.exec, operation, actor, func(response *graphql.Response) error {
 			ran := len(response.Data) > 0 || len(response.Errors) == 0
 			return s.send(ctx, message{ID: id, Type: "next", Payload: bytes.Join(body(response, ran), nil)})
@@ -158,6 +159,7 @@ func (s *socket) begin(ctx context.Context, id string, operation *graphql.Operat
 		s.mu.Lock()
 		delete(s.active, id)
 		s.mu.Unlock()
+		seat.free()
 		switch {
 		case err != nil:
 			_ = s.refuse(ctx, id, err)

@@ -52,12 +52,12 @@ func (s *streams) over(ctx context.Context, w http.ResponseWriter, exec graphql.
 		e.end(ctx, s.run(ctx, exec, operation, actor, e.next))
 		return
 	}
-	leave, err := s.enter(actor)
+	seat, err := s.enter(actor)
 	if err != nil {
 		refuse(ctx, w, responseType, err)
 		return
 	}
-	defer leave()
+	defer seat.leave()
 	ctx, release := visit.From(ctx).Lasting(ctx)
 	defer release()
 	// The server's bounds of time are those of a request; what is not a connection
@@ -71,6 +71,7 @@ func (s *streams) over(ctx context.Context, w http.ResponseWriter, exec graphql.
 	err = s.run(kept, exec, operation, actor, e.next)
 	end(nil)
 	keeping.Wait()
+	seat.free()
 	e.end(ctx, err)
 }
 

@@ -93,9 +93,18 @@ func (s *streams) end() {
 	s.running.Wait()
 }
 
+// seat is one stream's place among an actor's. free gives it back, once however often
+// it is called, before the client is told that the stream ended: whoever begins the
+// next one on that word must find a place. leave frees it too, and tells the server
+// that the last word was said.
+type seat struct{ free, leave func() }
+
+// noSeat is what does not last: it takes no place.
+func noSeat() seat { return seat{func() {}, func() {}} }
+
 // enter counts one more stream of an actor's. Errors: rate_limited, token_expired,
 // unavailable.
-func (s *streams) enter(actor model.Actor) (leave func(), err error) {
+func (s *streams) enter(actor model.Actor) (seat, error) {
 	who := "partner/" + actor.Partner
 	if actor.Partner == "" {
 		who = "client/" + actor.Client
@@ -104,22 +113,22 @@ func (s *streams) enter(actor model.Actor) (leave func(), err error) {
 	defer s.mu.Unlock()
 	switch {
 	case s.closing.Err() != nil:
-		return nil, errStopping()
+		return seat{}, errStopping()
 	case s.expired(actor):
-		return nil, errExpired()
+		return seat{}, errExpired()
 	case s.held[who] >= s.PerPartner:
-		return nil, model.Fail(model.CodeRateLimited, "You have %d subscriptions and sockets open here, the most there can be; close one first.", s.PerPartner)
+		return seat{}, model.Fail(model.CodeRateLimited, "You have %d subscriptions and sockets open here, the most there can be; close one first.", s.PerPartner)
 	}
 	s.held[who]++
 	s.running.Add(1)
-	return func() {
+	free := sync.OnceFunc(func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if s.held[who]--; s.held[who] == 0 {
 			delete(s.held, who)
 		}
-		s.running.Done()
-	}, nil
+	})
+	return seat{free, func() { free(); s.running.Done() }}, nil
 }
 
 func (s *streams) expired(actor model.Actor) bool {
