@@ -112,16 +112,8 @@ func (s *Service) RetryParked(ctx context.Context, actor Actor, endpoint string,
 	if err := s.authorize(ctx, actor, ScopeWebhooksWrite); err != nil {
 		return nil, err
 	}
-	key, err := nounEndpoint.parse(endpoint)
-	if err != nil {
-		return nil, err
-	}
 	retried := new(wire.Retried)
-	err = s.change(ctx, actor, func(ctx context.Context, u *unit) error {
-		row := new(endpointRow)
-		if err := u.locked(ctx, row, key, nounEndpoint); err != nil {
-			return err
-		}
+	err := s.withEndpoint(ctx, actor, endpoint, func(ctx context.Context, u *unit, row *endpointRow) error {
 		if err := u.dueNow(ctx, row.Partner, row.ID); err != nil {
 			return err
 		}
@@ -149,16 +141,8 @@ func (s *Service) TestWebhookEndpoint(ctx context.Context, actor Actor, id strin
 	if err := s.authorize(ctx, actor, ScopeWebhooksWrite); err != nil {
 		return nil, err
 	}
-	key, err := nounEndpoint.parse(id)
-	if err != nil {
-		return nil, err
-	}
 	var delivery *wire.Delivery
-	err = s.change(ctx, actor, func(ctx context.Context, u *unit) error {
-		row := new(endpointRow)
-		if err := u.locked(ctx, row, key, nounEndpoint); err != nil {
-			return err
-		}
+	err := s.withEndpoint(ctx, actor, id, func(ctx context.Context, u *unit, row *endpointRow) error {
 		if err := u.dueNow(ctx, row.Partner, row.ID); err != nil {
 			return err
 		}
@@ -196,8 +180,7 @@ func (u *unit) dueNow(ctx context.Context, partner string, endpoint uuid.UUID) e
 	}
 	progress.DueAt = &u.now
 	if progress.Drain == nil {
-		progress.Drain, progress.DrainAt = new(newID()), new(u.now.Add(drainQueued))
-		u.startDrains([]wokenRow{{EndpointID: endpoint, Partner: partner, Ill: progress.Failures > 0}}, *progress.Drain)
+		u.startDrain(progress)
 	}
 	_, err = u.NewUpdate().Model(progress).Column("due_at", "drain", "drain_at").WherePK().Exec(ctx)
 	return err

@@ -183,9 +183,8 @@ func (u *unit) drained(ctx context.Context, job DrainEndpoint) (*endpointRow, *p
 // delivery waits for every earlier one of its subject.
 func (u *unit) takeRetries(ctx context.Context, row *endpointRow, batch *Batch) error {
 	var due []dueEvent
-	q := u.NewSelect().Model(&due).ColumnExpr("e.*, n.sequence, n.hash, d.id as delivery").
+	q := numbered(u.NewSelect().Model(&due)).ColumnExpr("d.id as delivery").
 		Join("join deliveries d on d.event_id = e.id and d.partner = e.partner").
-		Join("join event_numbers n on n.event_id = e.id and n.partner = e.partner").
 		Where("d.endpoint_id = ?", row.ID).Where("d.status = ?", DeliveryPending).Where("d.next_attempt_at <= ?", u.now)
 	if row.Ordered {
 		q = q.Where(`not exists (select from deliveries f where f.endpoint_id = d.endpoint_id and f.subject_id = d.subject_id
@@ -234,8 +233,7 @@ func (u *unit) takeNew(ctx context.Context, row *endpointRow, progress *progress
 	}
 	end := min(last, progress.Position+drainWindow)
 	var rows []numberedEvent
-	q := u.NewSelect().Model(&rows).ColumnExpr("e.*, n.sequence, n.hash").
-		Join("join event_numbers n on n.event_id = e.id and n.partner = e.partner").
+	q := numbered(u.NewSelect().Model(&rows)).
 		Where("n.partner = ?", row.Partner).Where("n.sequence > ?", progress.Position).Where("n.sequence <= ?", end)
 	if !slices.Contains(row.EventTypes, AllEvents) {
 		q = q.Where("e.type in (?)", bun.List(row.EventTypes))

@@ -43,6 +43,13 @@ func (u *unit) startDrains(woken []wokenRow, token uuid.UUID) {
 	}
 }
 
+// startDrain gives a locked endpoint to a drain of its own; the caller writes drain
+// and drain_at.
+func (u *unit) startDrain(progress *progressRow) {
+	progress.Drain, progress.DrainAt = new(newID()), new(u.now.Add(drainQueued))
+	u.startDrains([]wokenRow{{EndpointID: progress.EndpointID, Partner: progress.Partner, Ill: progress.Failures > 0}}, *progress.Drain)
+}
+
 // StartDrains starts a drain for every endpoint that is due and has none, and for
 // those whose drain died. It returns how many.
 func (s *Service) StartDrains(ctx context.Context) (started int, err error) {
@@ -101,8 +108,7 @@ func (s *Service) EndDrain(ctx context.Context, job DrainEndpoint, handOver bool
 		case more && !handOver:
 			return nil
 		case more:
-			progress.Drain, progress.DrainAt = new(newID()), new(u.now.Add(drainQueued))
-			u.startDrains([]wokenRow{{EndpointID: progress.EndpointID, Partner: progress.Partner, Ill: progress.Failures > 0}}, *progress.Drain)
+			u.startDrain(progress)
 		default:
 			progress.Drain, progress.DrainAt, progress.DueAt = nil, nil, next
 		}

@@ -35,6 +35,11 @@ type numberedEvent struct {
 	Hash     []byte
 }
 
+// numbered reads events with their numbers; those that have none yet are left out.
+func numbered(q *bun.SelectQuery) *bun.SelectQuery {
+	return q.ColumnExpr("e.*, n.sequence, n.hash").Join("join event_numbers n on n.event_id = e.id and n.partner = e.partner")
+}
+
 func (r *numberedEvent) public() wire.Event {
 	about := subjectNamed(r.SubjectType)
 	return wire.Event{
@@ -105,8 +110,7 @@ func (s *Service) EventsByID(ctx context.Context, actor Actor, ids []string) (ma
 		return found, nil
 	}
 	var rows []numberedEvent
-	q := actor.tenancy(s.db.NewSelect().Model(&rows).ColumnExpr("e.*, n.sequence, n.hash")).
-		Join("join event_numbers n on n.event_id = e.id and n.partner = e.partner").Where("e.id in (?)", bun.List(keys))
+	q := actor.tenancy(numbered(s.db.NewSelect().Model(&rows))).Where("e.id in (?)", bun.List(keys))
 	if err := q.Scan(ctx); err != nil {
 		return nil, explain(fmt.Errorf("read events: %w", err))
 	}
@@ -156,8 +160,7 @@ func (f *EventFilter) subject() (*uuid.UUID, error) {
 }
 
 func (f *EventFilter) query(q *bun.SelectQuery, actor Actor, subject *uuid.UUID) *bun.SelectQuery {
-	q = actor.tenancy(q).ColumnExpr("e.*, n.sequence, n.hash").
-		Join("join event_numbers n on n.event_id = e.id and n.partner = e.partner").Where("n.partner = ?", f.Partner)
+	q = actor.tenancy(numbered(q)).Where("n.partner = ?", f.Partner)
 	if len(f.Types) > 0 {
 		q = q.Where("e.type in (?)", bun.List(f.Types))
 	}

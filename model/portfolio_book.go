@@ -123,8 +123,11 @@ func (r *bookRow) public() (wire.BookLine, error) {
 
 // cell reads a cell's corner off its name.
 func (r *bookRow) cell() *wire.PlaceCell {
-	if r.Cell == nil || r.Station != nil {
-		return cellOf(r.Station)
+	switch {
+	case r.Station != nil:
+		return &wire.PlaceCell{Name: *r.Station, Station: r.Station}
+	case r.Cell == nil:
+		return nil
 	}
 	var ns, ew byte
 	var lat, lon int
@@ -138,11 +141,4 @@ func (r *bookRow) cell() *wire.PlaceCell {
 		lon = -lon
 	}
 	return &wire.PlaceCell{Name: *r.Cell, Latitude: &lat, Longitude: &lon}
-}
-
-func cellOf(station *string) *wire.PlaceCell {
-	if station == nil {
-		return nil
-	}
-	return &wire.PlaceCell{Name: *station, Station: station}
 }

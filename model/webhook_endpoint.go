@@ -247,20 +247,27 @@ func (s *Service) DeleteWebhookEndpoint(ctx context.Context, actor Actor, id str
 
 // onEndpoint locks one endpoint, does something with it and keeps the answer.
 func (s *Service) onEndpoint(ctx context.Context, actor Actor, id string, do func(context.Context, *unit, *endpointRow) (*wire.WebhookEndpoint, error)) (*wire.WebhookEndpoint, error) {
-	key, err := nounEndpoint.parse(id)
-	if err != nil {
-		return nil, err
-	}
 	var endpoint *wire.WebhookEndpoint
-	err = s.change(ctx, actor, func(ctx context.Context, u *unit) error {
-		row := new(endpointRow)
-		if err := u.locked(ctx, row, key, nounEndpoint); err != nil {
-			return err
-		}
+	err := s.withEndpoint(ctx, actor, id, func(ctx context.Context, u *unit, row *endpointRow) (err error) {
 		if endpoint, err = do(ctx, u, row); err != nil {
 			return err
 		}
 		return u.answeredSecretly(statusOK, endpoint)
 	})
 	return endpoint, err
+}
+
+// withEndpoint locks one endpoint and does something with it.
+func (s *Service) withEndpoint(ctx context.Context, actor Actor, id string, do func(context.Context, *unit, *endpointRow) error) error {
+	key, err := nounEndpoint.parse(id)
+	if err != nil {
+		return err
+	}
+	return s.change(ctx, actor, func(ctx context.Context, u *unit) error {
+		row := new(endpointRow)
+		if err := u.locked(ctx, row, key, nounEndpoint); err != nil {
+			return err
+		}
+		return do(ctx, u, row)
+	})
 }
