@@ -65,7 +65,7 @@ func checkObservation(actor Actor, in *wire.ObservationInput, now time.Time, unr
 	c.that(named(in.SourceEventID), "/source_event_id", "length", "Use the source's own id of the event, 1 to 128 characters.")
 	c.that(slices.Contains(hazard.Kinds(), in.Kind), "/kind", "enum", "Use earthquake, storm_fix or station_day.")
 	c.that(in.Stage == trigger.Preliminary || in.Stage == trigger.Final, "/stage", "enum", "Use preliminary or final.")
-	c.that(!in.OccurredAt.IsZero() && in.OccurredAt.Year() >= 1800, "/occurred_at", "value", "Use an RFC 3339 time with its zone, such as 2018-02-06T15:50:42Z.")
+	c.that(!in.OccurredAt.IsZero() && in.OccurredAt.Year() >= hazard.EarliestYear, "/occurred_at", "value", "Use an RFC 3339 time with its zone, such as 2018-02-06T15:50:42Z.")
 	// No second of grace: cover bought between the report and the event would pay.
 	c.that(!in.OccurredAt.After(now), "/occurred_at", "future", "It lies in the future; only what has happened can be observed.")
 	c.that(in.Revision == nil || *in.Revision >= 0, "/revision", "minimum", "Use a whole number from 0.")

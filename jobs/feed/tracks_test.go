@@ -94,7 +94,7 @@ func fuzz(f *testing.F, source string) {
 		for _, o := range batch.Observations {
 			require.NotEmpty(t, o.SourceEventID)
 			require.NotEmpty(t, o.Measures)
-			require.False(t, o.OccurredAt.IsZero() && source != feed.SourceGHCN)
+			require.GreaterOrEqual(t, o.OccurredAt.Year(), hazard.EarliestYear)
 			require.NotEqual(t, o.Location == nil, o.Station == "")
 		}
 		for _, e := range batch.Errors {
@@ -111,6 +111,7 @@ func FuzzUSGS(f *testing.F) {
 
 func FuzzNHC(f *testing.F) {
 	f.Add("AL092099,NAME,1,\n20990801,0000,L,TS,10.0N,40.0W,45,1000\n")
+	f.Add("AL090001,NAME,1,\n00010101,0000,L,TS,10.0N,40.0W,45,1000\n") // no time at all, to Go
 	fuzz(f, feed.SourceNHC)
 }
 

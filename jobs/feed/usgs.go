@@ -179,8 +179,8 @@ func (f *feature) time() (time.Time, error) {
 		return time.Time{}, errors.New("it has no time")
 	}
 	at := time.UnixMilli(*f.Properties.Time).UTC()
-	if at.Year() < 1 || at.Year() > 9999 {
-		return time.Time{}, fmt.Errorf("its time %d is no millisecond of our era", *f.Properties.Time)
+	if at.Year() < hazard.EarliestYear || at.Year() > 9999 {
+		return time.Time{}, fmt.Errorf("its time %d is no millisecond between the years %d and 9999", *f.Properties.Time, hazard.EarliestYear)
 	}
 	return at, nil
 }

@@ -81,7 +81,7 @@ func TestUSGSLeavesOutBadFeatures(t *testing.T) {
 		{"no id", `"id":"us1"`, `"id":""`, "no id"},
 		{"id as number", `"id":"us1"`, `"id":7`, "feature 2"},
 		{"no time", `"time":1517932242400`, `"time":null`, "no time"},
-		{"time far away", `"time":1517932242400`, `"time":9223372036854775807`, "our era"},
+		{"time far away", `"time":1517932242400`, `"time":9223372036854775807`, "between the years 1800 and 9999"},
 		{"deleted", `"status":"reviewed"`, `"status":"deleted"`, "neither automatic nor reviewed"},
 		{"latitude", `24.1737`, `94`, "not on earth"},
 		{"position null", `24.1737`, `null`, "not two numbers"},

@@ -158,12 +158,21 @@ func (r *rows) degrees(name, field string, most float64) (float64, error) {
 	return value, nil
 }
 
+// EarliestYear is the first whose measurements are believed; a date before it is
+// a slip of the pen. The oldest record shipped here begins in 1851.
+const EarliestYear = 1800
+
 // moment reads a time in one of the layouts, as UTC.
 func (r *rows) moment(field string, layouts ...string) (time.Time, error) {
 	for _, layout := range layouts {
-		if at, err := time.Parse(layout, field); err == nil {
-			return at.UTC(), nil
+		at, err := time.Parse(layout, field)
+		switch {
+		case err != nil:
+			continue
+		case at.UTC().Year() < EarliestYear:
+			return time.Time{}, fmt.Errorf("%q is before the year %d", field, EarliestYear)
 		}
+		return at.UTC(), nil
 	}
 	return time.Time{}, fmt.Errorf("%q is not a time of the form %s", field, layouts[0])
 }
