@@ -10,4 +10,4 @@ export OPENAPI_TS_TELEMETRY=off
 rm -rf client-typescript/generated
 node_modules/.bin/openapi-typescript ../../rest/openapi.yaml --output client-typescript/generated/v1.d.ts >/dev/null
 node_modules/.bin/tsc --project client-typescript
-exec ./with-parapet node client-typescript/generated/story.mjs
+exec ./with-parapet node client-typescript/generated/client-typescript/story.mjs

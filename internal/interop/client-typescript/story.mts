@@ -1,59 +1,20 @@
 // A partner's program: quote, bind, claim, payout, and one mistake. Every path,
 // parameter, body and answer in it is checked against the OpenAPI document.
-import assert from "node:assert/strict";
 import createClient from "openapi-fetch";
+import { check, passed, ready, token, until } from "../partner.mjs";
 import type { components, paths } from "./generated/v1.js";
 
 type Problem = components["schemas"]["Problem"];
 
-interface Ready {
-	base_url: string;
-	token_url: string;
-	clients: { name: string; client_id: string; client_secret: string }[];
-}
-
-const ready = JSON.parse(process.env["PARAPET"] ?? "") as Ready;
-let checks = 0;
-
-function check(holds: boolean, what: string): asserts holds {
-	assert(holds, what);
-	checks++;
-}
-
-// client is a typed client with a token of its own, as RFC 6749 gives it.
+// client is a typed client with a token of its own.
 async function client(name: string) {
-	const account = ready.clients.find((c) => c.name === name);
-	assert(account, `no client ${name}`);
-	const basic = Buffer.from(`${account.client_id}:${account.client_secret}`).toString("base64");
-	const answer = await fetch(ready.token_url, {
-		method: "POST",
-		headers: { Authorization: `Basic ${basic}` },
-		body: new URLSearchParams({ grant_type: "client_credentials" }),
-	});
-	check(answer.status === 200, `token for ${name}: ${answer.status}`);
-	const { access_token } = (await answer.json()) as { access_token: string };
-	return createClient<paths>({ baseUrl: `${ready.base_url}/v1`, headers: { Authorization: `Bearer ${access_token}` } });
+	return createClient<paths>({ baseUrl: `${ready.base_url}/v1`, headers: { Authorization: `Bearer ${await token(name)}` } });
 }
 
 // must unwraps an answer that has to be a success.
 function must<T>({ data, error }: { data?: T; error?: Problem | undefined }): T {
-	assert(data !== undefined, `refused: ${JSON.stringify(error)}`);
-	checks++;
+	check(data !== undefined, `refused: ${JSON.stringify(error)}`);
 	return data;
-}
-
-// until asks again until there is an answer, for at most 20 seconds. However
-// often it asked, it is one check.
-async function until<T>(what: string, ask: () => Promise<T | undefined>): Promise<T> {
-	const before = checks;
-	for (const end = Date.now() + 20_000; Date.now() < end; await new Promise((done) => setTimeout(done, 100))) {
-		const answer = await ask();
-		if (answer !== undefined) {
-			checks = before + 1;
-			return answer;
-		}
-	}
-	throw new Error(`waited in vain for ${what}`);
 }
 
 const acme = await client("acme");
@@ -123,4 +84,4 @@ const problem: Problem | undefined = refused.error;
 check(refused.response.status === 422 && problem?.code === "validation_failed", "a wrong radius is refused");
 check(problem.errors?.[0]?.pointer === "/context/radius_km", "the problem points at the radius");
 
-console.log(`TypeScript client: ${checks} checks passed`);
+passed("TypeScript client");
