@@ -27,6 +27,7 @@ func (d *door) beside(address string, handler http.Handler) http.Handler {
 				return d.welcome(ctx, c, c.request.Header.Values("Authorization")...)
 			},
 			AdmitBy:  func(ctx context.Context, by string) (model.Actor, error) { return d.welcome(ctx, c, by) },
+			Known:    func(actor model.Actor) { c.actor = actor },
 			Lasting:  c.lasting,
 			Shown:    d.shown,
 			Hurry:    c.hurry,

@@ -44,6 +44,8 @@ type app struct {
 	service  *model.Service
 	handler  http.Handler
 	graphql  *graph.Door
+	console  *jobs.Console           // nil without the desk
+	desk     map[string]http.Handler // the operators' pages
 	metrics  *metrics
 	workers  *jobs.Workers
 }
@@ -77,6 +79,9 @@ func newApp(ctx context.Context, s settings, keys model.Keys, log *slog.Logger) 
 	}
 	a.metrics = newMetrics(a.service, a.river, log)
 	if err := a.wireWorkers(); err != nil {
+		return a, err
+	}
+	if err := a.openDesk(queue, keys); err != nil {
 		return a, err
 	}
 	return a, a.wireAPI()
@@ -141,6 +146,7 @@ func (a *app) beside() (map[string]http.Handler, error) {
 		maps.Copy(doors, page)
 	}
 	maps.Copy(doors, a.railDoors())
+	maps.Copy(doors, a.desk)
 	var err error
 	if a.graphql, err = a.newGraphQL(); err != nil {
 		return nil, err
@@ -193,6 +199,11 @@ func (a *app) strangers() rest.Limiter {
 func (a *app) run(ctx context.Context, listener, metrics net.Listener) error {
 	group, ctx := errgroup.WithContext(ctx)
 	if slices.Contains(a.settings.Roles, "api") {
+		if a.console != nil {
+			if err := a.console.Start(ctx); err != nil {
+				return fmt.Errorf("job console: %w", err)
+			}
+		}
 		server := &http.Server{
 			Handler: a.handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute,
 			WriteTimeout: 90 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,

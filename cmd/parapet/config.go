@@ -61,6 +61,9 @@ type settings struct {
 	Origins        []string      `env:"PARAPET_GRAPHQL_ORIGINS" help:"origins whose pages may open a WebSocket, https://console.example.com, separated by commas; the server's own always may"`
 	Sandbox        bool          `env:"PARAPET_SANDBOX" envDefault:"false" help:"whether /sandbox is there: a page to try GraphQL, with sign-in at the first issuer; always in development"`
 	SandboxClient  string        `env:"PARAPET_SANDBOX_CLIENT" envDefault:"console" help:"the public OAuth client of that page; it returns to /sandbox"`
+	Desk           bool          `env:"PARAPET_DESK" envDefault:"false" help:"whether /ops is there: pages of operators, behind a sign-in at the first issuer; set PARAPET_BASE_URL with it; always in development"`
+	DeskClient     string        `env:"PARAPET_DESK_CLIENT" envDefault:"console" help:"the OAuth client of these pages; it returns to /ops/callback"`
+	DeskSecret     string        `env:"PARAPET_DESK_SECRET" secret:"true" help:"the secret of that client; empty for a public one"`
 	LogLevel       string        `env:"PARAPET_LOG_LEVEL" envDefault:"info" help:"debug, info, warn or error"`
 }
 

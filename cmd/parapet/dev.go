@@ -102,7 +102,7 @@ func (s *stack) announce(out io.Writer, asJSON bool) error {
 	}
 	r := s.ready
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintf(table, "Parapet is ready.\n\n  API\t%s/v1\n  GraphQL\t%s, to try at %s/sandbox\n  issuer\t%s\n  database\t%s\n  metrics\t%s\n\n", r.BaseURL, r.GraphQLURL, r.BaseURL, r.Issuer, r.DatabaseURL, r.MetricsURL)
+	_, _ = fmt.Fprintf(table, "Parapet is ready.\n\n  API\t%s/v1\n  GraphQL\t%s, to try at %s/sandbox\n  desk\t%s/ops, for operators\n  issuer\t%s\n  database\t%s\n  metrics\t%s\n\n", r.BaseURL, r.GraphQLURL, r.BaseURL, r.BaseURL, r.Issuer, r.DatabaseURL, r.MetricsURL)
 	for _, c := range r.Clients {
 		_, _ = fmt.Fprintf(table, "  %s\tclient_id %s\tclient_secret %s\n", c.Name, c.ClientID, c.ClientSecret)
 	}

@@ -20,6 +20,8 @@ type Visit struct {
 	// AdmitBy is Admit by the value of an Authorization header that came another way:
 	// a browser's WebSocket can bring it in a message only.
 	AdmitBy func(ctx context.Context, authorization string) (model.Actor, error)
+	// Known names who asks, where a door found out in another way than by a token.
+	Known func(model.Actor)
 	// Lasting lifts the front's bounds of time from a request that goes on for as long
 	// as its caller wants. The context it returns ends when the caller leaves.
 	Lasting func(context.Context) (context.Context, context.CancelFunc)

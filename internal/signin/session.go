@@ -1,0 +1,113 @@
+package signin
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/go-json-experiment/json"
+)
+
+// The cookies. Each is sealed for its own name, so that neither passes for the
+// other.
+const (
+	sessionCookie = "parapet-session"
+	pendingCookie = "parapet-sign-in"
+)
+
+// session is who is signed in, and until when.
+type session struct {
+	Name   string    `json:"name"`
+	Client string    `json:"client"`
+	Until  time.Time `json:"until"`
+}
+
+// pending is a sign-in that was begun.
+type pending struct {
+	State    string    `json:"state"`
+	Nonce    string    `json:"nonce"`
+	Verifier string    `json:"verifier"`
+	To       string    `json:"to"`
+	Until    time.Time `json:"until"`
+}
+
+// sealing are AES-256-GCM keys of their own, made of the service's.
+type sealing []cipher.AEAD
+
+func newSealing(keys [][]byte) (sealing, error) {
+	var s sealing
+	for _, secret := range keys {
+		key, err := hkdf.Key(sha256.New, secret, nil, "parapet operators' sign-in", 32)
+		if err != nil {
+			return nil, fmt.Errorf("sign-in: %w", err)
+		}
+		block, err := aes.NewCipher(key)
+		if err != nil {
+			return nil, fmt.Errorf("sign-in: %w", err)
+		}
+		aead, err := cipher.NewGCMWithRandomNonce(block)
+		if err != nil {
+			return nil, fmt.Errorf("sign-in: %w", err)
+		}
+		s = append(s, aead)
+	}
+	if len(s) == 0 {
+		return nil, errors.New("sign-in needs a key for its cookies")
+	}
+	return s, nil
+}
+
+// name is the cookie's: the prefix has browsers refuse it over http.
+func (d *Desk) name(cookie string) string {
+	if d.config.Plain {
+		return cookie
+	}
+	return "__Secure-" + cookie
+}
+
+// cookie is Lax, not Strict: the first page after the issuer's, and a link in a
+// chat, are a visit from elsewhere. What changes anything is not a GET, and Guard
+// looks at where it comes from.
+func (d *Desk) cookie(name, value string, seconds int) *http.Cookie {
+	return &http.Cookie{ //nolint:gosec // Secure but in development
+		Name: d.name(name), Value: value, Path: Path, MaxAge: seconds,
+		Secure: !d.config.Plain, HttpOnly: true, SameSite: http.SameSiteLaxMode,
+	}
+}
+
+func (d *Desk) write(w http.ResponseWriter, name string, value any, until time.Time) error {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	sealed := d.sealing[0].Seal(nil, nil, text, []byte(name)) //nolint:gosec // the nonce is drawn by the cipher
+	life := until.Sub(d.config.Now())
+	http.SetCookie(w, d.cookie(name, base64.RawURLEncoding.EncodeToString(sealed), max(1, int(life.Seconds()))))
+	return nil
+}
+
+func (d *Desk) drop(w http.ResponseWriter, name string) { http.SetCookie(w, d.cookie(name, "", -1)) }
+
+// read opens a cookie of ours; whoever sends several has none.
+func (d *Desk) read(r *http.Request, name string, value any) bool {
+	found := r.CookiesNamed(d.name(name))
+	if len(found) != 1 {
+		return false
+	}
+	sealed, err := base64.RawURLEncoding.DecodeString(found[0].Value)
+	if err != nil {
+		return false
+	}
+	for _, key := range d.sealing {
+		if text, err := key.Open(nil, nil, sealed, []byte(name)); err == nil {
+			return json.Unmarshal(text, value) == nil
+		}
+	}
+	return false
+}
