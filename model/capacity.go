@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -28,80 +29,104 @@ type capacityRow struct {
 // CapacityRequest bounds what is at risk of a product in a cell, or in every cell
 // that has no bound of its own.
 type CapacityRequest struct {
-	Product string
-	Cell    *string // N23E121 or a station; nil for every cell
-	Limit   wire.Money
-	Remove  bool // take the bound away
+	Product  string
+	Cell     *string // N23E121 or a station; nil for every cell
+	Currency string
+	Amount   *int64 // minor units; nil takes the bound away
 }
 
 var cellName = regexp.MustCompile(`^([NS]\d{2}[EW]\d{3}|[A-Z0-9]{11})$`)
 
 // SetCapacity bounds what may be at risk, from the next bind on: the limits that
 // are left of active policies, whether cover has begun or not. Without a bound
-// everything is sold. Operators only. Errors: validation_failed, not_found.
+// everything is sold. It answers nil when the bound is taken away. Operators only.
+// Errors: validation_failed, not_found.
 func (s *Service) SetCapacity(ctx context.Context, actor Actor, in CapacityRequest) (*wire.Capacity, error) {
 	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
 		return nil, err
 	}
 	c := checking(ctx)
 	c.that(in.Cell == nil || cellName.MatchString(*in.Cell), "/cell", "pattern", "Use a cell such as N23E121, or a station of eleven characters; leave it out for every cell.")
-	c.that(in.Limit.Amount >= 0, "/limit/amount", "minimum", "Use 0 or more minor units.")
-	c.that(money.Known(in.Limit.Currency), "/limit/currency", "value", "Use an ISO 4217 code.")
+	c.that(in.Amount == nil || *in.Amount >= 0, "/amount", "minimum", "Use 0 or more minor units; leave it out to take the bound away.")
+	c.that(money.Known(in.Currency), "/currency", "value", "Use an ISO 4217 code.")
 	if err := c.refusal(); err != nil {
 		return nil, err
 	}
 	if _, err := s.latestProduct(ctx, in.Product); err != nil {
 		return nil, err
 	}
-	row := &capacityRow{Product: in.Product, Currency: in.Limit.Currency, Amount: in.Limit.Amount, Author: actor.Name}
+	row := &capacityRow{Product: in.Product, Currency: in.Currency, Author: actor.Name}
 	if in.Cell != nil {
 		row.Cell = *in.Cell
 	}
 	var capacity *wire.Capacity
 	err := s.change(ctx, actor, func(ctx context.Context, u *unit) error {
-		row.UpdatedAt = u.now
 		var err error
-		if in.Remove {
+		if in.Amount == nil {
 			_, err = u.NewDelete().Model(row).WherePK().Exec(ctx)
 		} else {
+			row.Amount, row.UpdatedAt = *in.Amount, u.now
 			_, err = u.NewInsert().Model(row).On("conflict (product, cell, currency) do update").
 				Set("amount = excluded.amount, updated_at = excluded.updated_at, author = excluded.author").Exec(ctx)
+			capacity = row.public()
 		}
 		if err != nil {
 			return fmt.Errorf("set capacity: %w", err)
 		}
-		capacity = row.public()
 		return u.answered(statusOK, "", capacity)
 	})
 	return capacity, err
 }
 
-// ListCapacities are the bounds, with what is at risk where a bound names its cell.
-// Operators only.
-func (s *Service) ListCapacities(ctx context.Context, actor Actor) ([]wire.Capacity, error) {
+// atRisk is what capacities bound: the limits that are left of active policies.
+const atRisk = "select coalesce(sum(p.limit_remaining), 0)::bigint from policies p where p.status = 'active'"
+
+// boundedRow is a capacity with what is at risk of it.
+type boundedRow struct {
+	capacityRow `bun:",extend"`
+
+	AtRisk *int64 // where the capacity names a cell
+}
+
+// ListCapacities are the bounds of a product, or of every one without, by product,
+// cell and currency, with what is at risk where a bound names its cell. Operators
+// only: what is at risk is every partner's business together. Errors:
+// parameter_invalid, cursor_invalid.
+func (s *Service) ListCapacities(ctx context.Context, actor Actor, product string, in PageRequest) (*Page[wire.Capacity], error) {
 	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
 		return nil, err
 	}
-	var rows []struct {
-		capacityRow `bun:",extend"`
-
-		AtRisk *int64
+	p, err := s.page(actor, in, "capacities/"+product)
+	if err != nil {
+		return nil, err
 	}
-	err := s.db.NewSelect().Model(&rows).ColumnExpr("ca.*").
-		ColumnExpr("case when ca.cell <> '' then (select coalesce(sum(p.limit_remaining), 0)::bigint from policies p where p.product = ca.product " +
-			"and place_cell(p.footprint, p.station) = ca.cell and p.status = 'active' and p.currency = ca.currency) end as at_risk").
-		OrderExpr("product, cell, currency").Scan(ctx)
+	var rows []boundedRow
+	q := s.db.NewSelect().Model(&rows)
+	if product != "" {
+		q = q.Where("ca.product = ?", product)
+	}
+	p.count = s.counting(q.Clone().ColumnExpr("1"))
+	if p.after != "" {
+		q = q.Where("(ca.product, ca.cell, ca.currency) > ?", bun.Tuple(strings.Split(p.after, "/")))
+	}
+	err = q.ColumnExpr("ca.*").
+		ColumnExpr("case when ca.cell <> '' then (" + atRisk + " and p.product = ca.product and place_cell(p.footprint, p.station) = ca.cell and p.currency = ca.currency) end as at_risk").
+		OrderExpr("ca.product, ca.cell, ca.currency").Limit(p.fetch()).Scan(ctx)
 	if err != nil {
 		return nil, explain(fmt.Errorf("list capacities: %w", err))
 	}
-	list := make([]wire.Capacity, len(rows))
-	for i := range rows {
-		list[i] = *rows[i].public()
-		if rows[i].AtRisk != nil {
-			list[i].AtRisk = new(money.New(*rows[i].AtRisk, rows[i].Currency))
-		}
+	return paged(p, rows, (*boundedRow).key, (*boundedRow).public)
+}
+
+// key is where a capacity stands in their list; none of its parts has a slash.
+func (r *boundedRow) key() string { return r.Product + "/" + r.Cell + "/" + r.Currency }
+
+func (r *boundedRow) public() wire.Capacity {
+	capacity := *r.capacityRow.public()
+	if r.AtRisk != nil {
+		capacity.AtRisk = new(money.New(*r.AtRisk, r.Currency))
 	}
-	return list, nil
+	return capacity
 }
 
 func (r *capacityRow) public() *wire.Capacity {
@@ -116,16 +141,16 @@ func (u *unit) withinCapacity(row *policyRow) {
 	where := "from capacities where product = $1 and currency = $2 and cell in ('', place_cell($3::text::box, $4))"
 	args := []any{row.Product, row.Currency, row.Footprint, row.Station}
 	u.later.Queue("select pg_advisory_xact_lock(hashtextextended(format('capacity/%s/%s/%s', $1::text, $2::text, place_cell($3::text::box, $4)), 0)) "+where+" limit 1", args...)
-	u.later.Queue(`select amount, (select coalesce(sum(p.limit_remaining), 0)::bigint from policies p where p.product = $1
-			and place_cell(p.footprint, p.station) = place_cell($3::text::box, $4) and p.status = 'active' and p.currency = $2) `+where+" order by cell desc limit 1", args...).
+	u.later.Queue(`select amount, (`+atRisk+` and p.product = $1
+			and place_cell(p.footprint, p.station) = place_cell($3::text::box, $4) and p.currency = $2) `+where+" order by cell desc limit 1", args...).
 		Query(func(rows pgx.Rows) error {
 			for rows.Next() {
-				var capacity, atRisk int64
-				if err := rows.Scan(&capacity, &atRisk); err != nil {
+				var capacity, sold int64
+				if err := rows.Scan(&capacity, &sold); err != nil {
 					return err
 				}
-				if atRisk > capacity {
-					left := money.New(max(0, capacity-(atRisk-row.LimitAmount)), row.Currency)
+				if sold > capacity {
+					left := money.New(max(0, capacity-(sold-row.LimitAmount)), row.Currency)
 					return Fail(CodeCapacityExceeded, "Not enough capacity is left for this product at this place: %s. Ask for a smaller limit or another place.", left)
 				}
 			}

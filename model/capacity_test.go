@@ -14,6 +14,7 @@ import (
 	"parapet/model/modeltest"
 	"parapet/model/money"
 	"parapet/model/trigger"
+	"parapet/model/wire"
 )
 
 func TestNoMoreIsSoldThanTheCapacityOfACell(t *testing.T) {
@@ -21,7 +22,7 @@ func TestNoMoreIsSoldThanTheCapacityOfACell(t *testing.T) {
 	b := modeltest.New(t)
 	limit := b.Cover("quake-circle", nil).Limit
 	set := func(amount int64, cell *string) {
-		_, err := b.Service.SetCapacity(t.Context(), b.Operator, model.CapacityRequest{Product: "quake-circle", Cell: cell, Limit: money.New(amount, "USD")})
+		_, err := b.Service.SetCapacity(t.Context(), b.Operator, model.CapacityRequest{Product: "quake-circle", Cell: cell, Currency: "USD", Amount: &amount})
 		require.NoError(t, err)
 	}
 	set(4*limit.Amount, nil)
@@ -48,12 +49,22 @@ func TestNoMoreIsSoldThanTheCapacityOfACell(t *testing.T) {
 	cell := "N23E121"
 	set(5*limit.Amount, &cell)
 	b.Cover("quake-circle", nil)
-	list, err := b.Service.ListCapacities(t.Context(), b.Operator)
+	first := must(b.Service.ListCapacities(t.Context(), b.Operator, "quake-circle", model.PageRequest{Limit: 1}))
+	require.Len(t, first.Data, 1)
+	require.Nil(t, first.Data[0].AtRisk, "of no one cell")
+	second := must(b.Service.ListCapacities(t.Context(), b.Operator, "quake-circle", model.PageRequest{Limit: 1, Cursor: *first.NextCursor}))
+	require.Len(t, second.Data, 1)
+	require.False(t, second.HasMore)
+	require.Equal(t, cell, *second.Data[0].Cell)
+	require.Equal(t, money.New(5*limit.Amount, "USD"), *second.Data[0].AtRisk)
+	require.Empty(t, must(b.Service.ListCapacities(t.Context(), b.Operator, "rain-excess", model.PageRequest{})).Data)
+
+	taken, err := b.Service.SetCapacity(t.Context(), b.Operator, model.CapacityRequest{Product: "quake-circle", Cell: &cell, Currency: "USD"})
 	require.NoError(t, err)
-	require.Len(t, list, 2)
-	require.Equal(t, cell, *list[1].Cell)
-	require.Equal(t, money.New(5*limit.Amount, "USD"), *list[1].AtRisk)
-	_, err = b.Service.SetCapacity(t.Context(), b.Acme, model.CapacityRequest{Product: "quake-circle", Limit: limit})
+	require.Nil(t, taken)
+	_, err = b.Service.BindPolicy(t.Context(), b.Acme, model.BindRequest{QuoteID: b.Quote("quake-circle", nil).ID})
+	require.Equal(t, model.CodeCapacityExceeded, model.CodeOf(err), "by the bound of every cell")
+	_, err = b.Service.SetCapacity(t.Context(), b.Acme, model.CapacityRequest{Product: "quake-circle", Currency: "USD"})
 	require.Equal(t, model.CodeInsufficientScope, model.CodeOf(err))
 }
 
@@ -79,8 +90,26 @@ func TestNothingIsSoldWhileAMoratoriumHolds(t *testing.T) {
 	require.NoError(t, err)
 	require.NotNil(t, lifted.LiftedAt)
 	require.NoError(t, bind())
-	require.Len(t, must(b.Service.ListMoratoria(t.Context(), b.Operator, true)), 1)
-	require.Empty(t, must(b.Service.ListMoratoria(t.Context(), b.Operator, false)))
+	require.Len(t, must(b.Service.ListMoratoria(t.Context(), b.Operator, true, model.PageRequest{})).Data, 1)
+	require.Empty(t, must(b.Service.ListMoratoria(t.Context(), b.Operator, false, model.PageRequest{})).Data)
+}
+
+func TestNobodyIsToldOfAMoratoriumBeforeItBegins(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	request := model.MoratoriumRequest{StartsAt: new(b.Now().Add(time.Hour)), EndsAt: b.Now().Add(2 * time.Hour), Reason: "The rates are under review."}
+	declared := must(b.Service.DeclareMoratorium(t.Context(), b.Operator, request))
+	seenBy := func(actor model.Actor) []wire.Moratorium {
+		return must(b.Service.ListMoratoria(t.Context(), actor, false, model.PageRequest{})).Data
+	}
+	require.Equal(t, []wire.Moratorium{*declared}, seenBy(b.Operator))
+	require.Empty(t, seenBy(b.Acme))
+	_, err := b.Service.GetMoratorium(t.Context(), b.Acme, declared.ID)
+	require.Equal(t, model.CodeNotFound, model.CodeOf(err))
+	b.After(time.Hour)
+	require.Len(t, seenBy(b.Acme), 1)
+	require.Nil(t, seenBy(b.Acme)[0].Author, "who works at Parapet is not told")
+	require.Equal(t, declared, must(b.Service.GetMoratorium(t.Context(), b.Operator, declared.ID)))
 }
 
 func must[T any](value T, err error) T {
@@ -93,10 +122,13 @@ func must[T any](value T, err error) T {
 func TestAFreshEventStopsSalesAroundIt(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	_, err := b.Service.SetMoratoriumRule(t.Context(), b.Operator, model.MoratoriumRule{
-		Kind: hazard.Earthquake, Minimum: decimal.RequireFromString("6"), RadiusKM: 100, Lasts: 72 * time.Hour,
-	})
+	set := func(rule *model.MoratoriumRule) (*wire.MoratoriumRule, error) {
+		return b.Service.SetMoratoriumRule(t.Context(), b.Operator, model.MoratoriumRuleRequest{Kind: hazard.Earthquake, Rule: rule})
+	}
+	rule, err := set(&model.MoratoriumRule{Minimum: decimal.RequireFromString("6"), RadiusKM: 100, Lasts: "P3D"})
 	require.NoError(t, err)
+	require.Equal(t, "PT72H", rule.Lasts)
+	require.Equal(t, []wire.MoratoriumRule{*rule}, must(b.Service.ListMoratoriumRules(t.Context(), b.Operator)))
 	quote := b.Quote("quake-circle", nil)
 	b.Observe(modeltest.Quake("small", b.Now(), epicentre, "5.9"))
 	b.Observe(modeltest.Quake("old", b.Now().Add(-73*time.Hour), epicentre, "7"))
@@ -106,4 +138,13 @@ func TestAFreshEventStopsSalesAroundIt(t *testing.T) {
 	require.Equal(t, model.CodeMoratoriumActive, model.CodeOf(err))
 	b.After(72 * time.Hour)
 	b.Cover("quake-circle", nil)
+
+	rule, err = set(nil)
+	require.NoError(t, err)
+	require.Nil(t, rule)
+	require.Empty(t, must(b.Service.ListMoratoriumRules(t.Context(), b.Operator)))
+	for _, wrong := range []string{"", "P31D", "PT0S", "-P1D", "3 days"} {
+		_, err = set(&model.MoratoriumRule{RadiusKM: 100, Lasts: wrong})
+		require.Equal(t, "/rule/lasts", failure(t, err).Fields[0].Pointer, wrong)
+	}
 }

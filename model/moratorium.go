@@ -135,25 +135,53 @@ func (s *Service) LiftMoratorium(ctx context.Context, actor Actor, id string) (*
 	return moratorium, err
 }
 
-// ListMoratoria are moratoria that hold or will, and with past those that held, the
-// one that ends last first; at most MaxPageSize. Operators only.
-func (s *Service) ListMoratoria(ctx context.Context, actor Actor, past bool) ([]wire.Moratorium, error) {
-	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
+// GetMoratorium is one moratorium. Errors: not_found, also for one that has not
+// begun when a partner asks.
+func (s *Service) GetMoratorium(ctx context.Context, actor Actor, id string) (*wire.Moratorium, error) {
+	if err := s.authorize(ctx, actor, ScopeProductsRead); err != nil {
+		return nil, err
+	}
+	key, err := nounMoratorium.parse(id)
+	if err != nil {
+		return nil, err
+	}
+	row := new(moratoriumRow)
+	err = actor.begun(s.db.NewSelect().Model(row).Where("mo.id = ?", key)).Scan(ctx)
+	if absent(err) {
+		return nil, nounMoratorium.notFound()
+	}
+	if err != nil {
+		return nil, explain(fmt.Errorf("read moratorium: %w", err))
+	}
+	return row.seenBy(actor), nil
+}
+
+// ListMoratoria are moratoria that hold or will, and with past those that held,
+// newest first. Whoever may read products may know where they are not sold, but
+// only operators what is about to be stopped: nobody shall hurry to buy it. Errors:
+// parameter_invalid, cursor_invalid.
+func (s *Service) ListMoratoria(ctx context.Context, actor Actor, past bool, in PageRequest) (*Page[wire.Moratorium], error) {
+	if err := s.authorize(ctx, actor, ScopeProductsRead); err != nil {
 		return nil, err
 	}
 	var rows []moratoriumRow
-	q := s.db.NewSelect().Model(&rows).OrderExpr("ends_at desc, id").Limit(MaxPageSize)
+	q := actor.begun(s.db.NewSelect().Model(&rows))
 	if !past {
-		q = q.Where("lifted_at is null").Where("ends_at > " + businessNow)
+		q = q.Where("mo.lifted_at is null").Where("mo.ends_at > " + businessNow)
 	}
-	if err := q.Scan(ctx); err != nil {
-		return nil, explain(fmt.Errorf("list moratoria: %w", err))
+	p, err := s.fetch(ctx, actor, q, in, fmt.Sprintf("moratoria/%t", past), newestFirst)
+	if err != nil {
+		return nil, err
 	}
-	list := make([]wire.Moratorium, len(rows))
-	for i := range rows {
-		list[i] = *rows[i].public()
+	return paged(p, rows, func(r *moratoriumRow) string { return r.ID.String() }, func(r *moratoriumRow) wire.Moratorium { return *r.seenBy(actor) })
+}
+
+// begun narrows a query over moratoria to what the actor may know of.
+func (a Actor) begun(q *bun.SelectQuery) *bun.SelectQuery {
+	if a.may(ScopeOperator) {
+		return q
 	}
-	return list, nil
+	return q.Where("mo.starts_at <= " + businessNow)
 }
 
 // outsideMoratoria refuses the policy that is being inserted while a moratorium
@@ -190,11 +218,20 @@ func (r *moratoriumRow) touches(place trigger.Place) bool {
 	}
 }
 
+// seenBy is public without what is for operators' eyes.
+func (r *moratoriumRow) seenBy(actor Actor) *wire.Moratorium {
+	m := r.public()
+	if !actor.may(ScopeOperator) {
+		m.Author = nil
+	}
+	return m
+}
+
 func (r *moratoriumRow) public() *wire.Moratorium {
 	m := &wire.Moratorium{
 		ID: nounMoratorium.id(r.ID), CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, Version: r.Version,
 		StartsAt: r.StartsAt, EndsAt: r.EndsAt, LiftedAt: r.LiftedAt, OccurrenceID: nounOccurrence.optional(r.OccurrenceID),
-		Reason: r.Reason, Author: r.Author, Station: r.Station, Latitude: r.Latitude, Longitude: r.Longitude, RadiusKM: r.RadiusKM,
+		Reason: r.Reason, Author: &r.Author, Station: r.Station, Latitude: r.Latitude, Longitude: r.Longitude, RadiusKM: r.RadiusKM,
 	}
 	if r.Kind != nil {
 		m.Kind = new(string(*r.Kind))

@@ -10,6 +10,8 @@ import (
 	"github.com/uptrace/bun"
 
 	"parapet/model/hazard"
+	"parapet/model/trigger"
+	"parapet/model/wire"
 )
 
 // moratoriumRuleRow says which fresh events stop sales around them.
@@ -25,49 +27,104 @@ type moratoriumRuleRow struct {
 	Author    string
 }
 
-// MoratoriumRule stops sales around an event of a kind that reaches a minimum: the
-// word of a quake or a storm is out before its claims are, and cover must not be
-// bought on it. There is none until an operator sets one.
+// MoratoriumRuleRequest makes, changes or takes away the rule of a kind of event.
+type MoratoriumRuleRequest struct {
+	Kind hazard.Kind     // earthquake, by magnitude; storm_fix, by wind in kn
+	Rule *MoratoriumRule // nil takes it away
+}
+
+// MoratoriumRule stops sales around an event that reaches a minimum: the word of a
+// quake or a storm is out before its claims are, and cover must not be bought on it.
+// There is none until an operator sets one.
 type MoratoriumRule struct {
-	Kind     hazard.Kind     // earthquake, by magnitude; storm_fix, by wind in kn
 	Minimum  decimal.Decimal // included
 	RadiusKM float64         // around the place of the event, or the storm's latest fix
-	Lasts    time.Duration   // from the event; zero takes the rule away
+	Lasts    string          // ISO 8601, from the event
 }
 
 // ruled are the measures that rules look at.
 var ruled = map[hazard.Kind]string{hazard.Earthquake: "magnitude", hazard.StormFix: "wind"}
 
+// maxRule bounds how long a rule stops sales, maxRuleRadius how far around.
+const (
+	maxRule       = 30 * 24 * time.Hour
+	maxRuleRadius = 5_000
+)
+
+func (in *MoratoriumRuleRequest) check(c *fieldCheck) (lasts time.Duration) {
+	c.that(ruled[in.Kind] != "", "/kind", "enum", "Use earthquake or storm_fix.")
+	if in.Rule == nil {
+		return 0
+	}
+	start := time.Unix(0, 0)
+	end, err := trigger.AddDuration(start, in.Rule.Lasts)
+	lasts = end.Sub(start)
+	c.that(err == nil && lasts > 0 && lasts <= maxRule, "/rule/lasts", "value", "Use an ISO 8601 duration of at most 30 days, such as PT72H.")
+	c.that(in.Rule.RadiusKM > 0 && in.Rule.RadiusKM <= maxRuleRadius, "/rule/radius_km", "value", "Use more than 0 and at most 5000 km.")
+	return lasts
+}
+
 // SetMoratoriumRule makes, changes or takes away the rule of a kind of event, from
-// the next observation on. Operators only. Errors: validation_failed.
-func (s *Service) SetMoratoriumRule(ctx context.Context, actor Actor, in MoratoriumRule) (*MoratoriumRule, error) {
+// the next observation on; it answers nil when the rule is taken away. Operators
+// only. Errors: validation_failed.
+func (s *Service) SetMoratoriumRule(ctx context.Context, actor Actor, in MoratoriumRuleRequest) (*wire.MoratoriumRule, error) {
 	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
 		return nil, err
 	}
 	c := checking(ctx)
-	c.that(ruled[in.Kind] != "", "/kind", "enum", "Use earthquake or storm_fix.")
-	c.that(in.RadiusKM > 0 && in.RadiusKM <= 5_000, "/radius_km", "value", "Use more than 0 and at most 5000 km.")
-	c.that(in.Lasts >= 0 && in.Lasts <= 30*24*time.Hour, "/lasts", "value", "Use at most 30 days; 0 takes the rule away.")
+	lasts := in.check(c)
 	if err := c.refusal(); err != nil {
 		return nil, err
 	}
-	return &in, s.change(ctx, actor, func(ctx context.Context, u *unit) error {
-		row := &moratoriumRuleRow{
-			Kind: in.Kind, Measure: ruled[in.Kind], Minimum: in.Minimum, RadiusKM: in.RadiusKM,
-			Seconds: int64(in.Lasts.Seconds()), UpdatedAt: u.now, Author: u.actor.Name,
-		}
+	row := &moratoriumRuleRow{Kind: in.Kind, Measure: ruled[in.Kind], Seconds: int64(lasts.Seconds()), Author: actor.Name}
+	var rule *wire.MoratoriumRule
+	err := s.change(ctx, actor, func(ctx context.Context, u *unit) error {
 		var err error
-		if in.Lasts == 0 {
+		if in.Rule == nil {
 			_, err = u.NewDelete().Model(row).WherePK().Exec(ctx)
 		} else {
+			row.Minimum, row.RadiusKM, row.UpdatedAt = in.Rule.Minimum, in.Rule.RadiusKM, u.now
 			_, err = u.NewInsert().Model(row).On("conflict (kind) do update").Set("minimum = excluded.minimum, radius_km = excluded.radius_km, " +
 				"seconds = excluded.seconds, updated_at = excluded.updated_at, author = excluded.author").Exec(ctx)
+			rule = row.public()
 		}
 		if err != nil {
 			return fmt.Errorf("set moratorium rule: %w", err)
 		}
-		return nil
+		return u.answered(statusOK, "", rule)
 	})
+	return rule, err
+}
+
+// ListMoratoriumRules are the rules there are, one a kind at most. Operators only.
+func (s *Service) ListMoratoriumRules(ctx context.Context, actor Actor) ([]wire.MoratoriumRule, error) {
+	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
+		return nil, err
+	}
+	var rows []moratoriumRuleRow
+	if err := s.db.NewSelect().Model(&rows).OrderExpr("kind").Scan(ctx); err != nil {
+		return nil, explain(fmt.Errorf("list moratorium rules: %w", err))
+	}
+	rules := make([]wire.MoratoriumRule, len(rows))
+	for i := range rows {
+		rules[i] = *rows[i].public()
+	}
+	return rules, nil
+}
+
+func (r *moratoriumRuleRow) public() *wire.MoratoriumRule {
+	return &wire.MoratoriumRule{
+		Kind: string(r.Kind), Measure: r.Measure, Minimum: r.Minimum, RadiusKM: r.RadiusKM,
+		Lasts: iso(time.Duration(r.Seconds) * time.Second), UpdatedAt: r.UpdatedAt, Author: r.Author,
+	}
+}
+
+// iso writes a time of whole seconds as ISO 8601 does, in hours where it has no less.
+func iso(d time.Duration) string {
+	if d%time.Hour == 0 {
+		return fmt.Sprintf("PT%dH", d/time.Hour)
+	}
+	return fmt.Sprintf("PT%dS", d/time.Second)
 }
 
 // moratoria stops sales around what was just observed, where a rule says so. A

@@ -164,6 +164,28 @@ type ComplexityRoot struct {
 		Policy           func(childComplexity int) int
 	}
 
+	Capacity struct {
+		AtRisk    func(childComplexity int) int
+		Author    func(childComplexity int) int
+		Cell      func(childComplexity int) int
+		Limit     func(childComplexity int) int
+		Product   func(childComplexity int) int
+		UpdatedAt func(childComplexity int) int
+	}
+
+	CapacityConnection struct {
+		Edges              func(childComplexity int) int
+		Nodes              func(childComplexity int) int
+		PageInfo           func(childComplexity int) int
+		TotalCount         func(childComplexity int) int
+		TotalCountExceeded func(childComplexity int) int
+	}
+
+	CapacityEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
 	ChangeWebhookEndpointPayload struct {
 		ClientMutationID func(childComplexity int) int
 		WebhookEndpoint  func(childComplexity int) int
@@ -259,6 +281,11 @@ type ComplexityRoot struct {
 		NextReviewAt func(childComplexity int) int
 		Outcome      func(childComplexity int) int
 		ReasonCodes  func(childComplexity int) int
+	}
+
+	DeclareMoratoriumPayload struct {
+		ClientMutationID func(childComplexity int) int
+		Moratorium       func(childComplexity int) int
 	}
 
 	DeleteWebhookEndpointPayload struct {
@@ -482,6 +509,11 @@ type ComplexityRoot struct {
 		SignedAt    func(childComplexity int) int
 	}
 
+	LiftMoratoriumPayload struct {
+		ClientMutationID func(childComplexity int) int
+		Moratorium       func(childComplexity int) int
+	}
+
 	Measure struct {
 		Unit  func(childComplexity int) int
 		Value func(childComplexity int) int
@@ -514,6 +546,44 @@ type ComplexityRoot struct {
 		Currency func(childComplexity int) int
 	}
 
+	Moratorium struct {
+		Author       func(childComplexity int) int
+		CreatedAt    func(childComplexity int) int
+		EndsAt       func(childComplexity int) int
+		ID           func(childComplexity int) int
+		Kind         func(childComplexity int) int
+		LiftedAt     func(childComplexity int) int
+		OccurrenceID func(childComplexity int) int
+		Place        func(childComplexity int) int
+		Reason       func(childComplexity int) int
+		StartsAt     func(childComplexity int) int
+		UpdatedAt    func(childComplexity int) int
+		Version      func(childComplexity int) int
+	}
+
+	MoratoriumConnection struct {
+		Edges              func(childComplexity int) int
+		Nodes              func(childComplexity int) int
+		PageInfo           func(childComplexity int) int
+		TotalCount         func(childComplexity int) int
+		TotalCountExceeded func(childComplexity int) int
+	}
+
+	MoratoriumEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
+	MoratoriumRule struct {
+		Author    func(childComplexity int) int
+		Kind      func(childComplexity int) int
+		Lasts     func(childComplexity int) int
+		Measure   func(childComplexity int) int
+		Minimum   func(childComplexity int) int
+		RadiusKM  func(childComplexity int) int
+		UpdatedAt func(childComplexity int) int
+	}
+
 	Mutation struct {
 		AddAttachment         func(childComplexity int, input node.AddAttachmentInput) int
 		AddMessage            func(childComplexity int, input node.AddMessageInput) int
@@ -526,9 +596,11 @@ type ComplexityRoot struct {
 		CreateQuote           func(childComplexity int, input node.CreateQuoteInput) int
 		CreateWebhookEndpoint func(childComplexity int, input node.CreateWebhookEndpointInput) int
 		DecideClaim           func(childComplexity int, input node.DecideClaimInput) int
+		DeclareMoratorium     func(childComplexity int, input node.DeclareMoratoriumInput) int
 		DeleteWebhookEndpoint func(childComplexity int, input node.WebhookEndpointInput) int
 		DisablePartner        func(childComplexity int, input node.PartnerStatusInput) int
 		EnablePartner         func(childComplexity int, input node.PartnerStatusInput) int
+		LiftMoratorium        func(childComplexity int, input node.LiftMoratoriumInput) int
 		OpenClaim             func(childComplexity int, input node.OpenClaimInput) int
 		PublishProduct        func(childComplexity int, input node.PublishProductInput) int
 		Reconcile             func(childComplexity int, input node.ReconcileInput) int
@@ -540,6 +612,8 @@ type ComplexityRoot struct {
 		RetryDelivery         func(childComplexity int, input node.RetryDeliveryInput) int
 		RetryParkedDeliveries func(childComplexity int, input node.RetryParkedDeliveriesInput) int
 		RotateWebhookSecret   func(childComplexity int, input node.WebhookEndpointInput) int
+		SetCapacity           func(childComplexity int, input node.SetCapacityInput) int
+		SetMoratoriumRule     func(childComplexity int, input node.SetMoratoriumRuleInput) int
 		TestWebhookEndpoint   func(childComplexity int, input node.WebhookEndpointInput) int
 		UnblockPayout         func(childComplexity int, input node.UnblockPayoutInput) int
 		WithdrawClaim         func(childComplexity int, input node.WithdrawClaimInput) int
@@ -928,6 +1002,7 @@ type ComplexityRoot struct {
 	}
 
 	Query struct {
+		Capacities       func(childComplexity int, first *int, after *string, filter *node.CapacityFilter) int
 		Claim            func(childComplexity int, id string) int
 		Claims           func(childComplexity int, first *int, after *string, filter *model.Filter, order *string) int
 		Event            func(childComplexity int, id string) int
@@ -936,6 +1011,9 @@ type ComplexityRoot struct {
 		Exposure         func(childComplexity int, occurrence model.AsIf, partner *string, product *string, currency *string) int
 		Findings         func(childComplexity int, closedToo bool) int
 		HistoryProof     func(childComplexity int, partner *string) int
+		Moratoria        func(childComplexity int, first *int, after *string, filter *node.MoratoriumFilter, order *string) int
+		Moratorium       func(childComplexity int, id string) int
+		MoratoriumRules  func(childComplexity int) int
 		Node             func(childComplexity int, id string) int
 		Nodes            func(childComplexity int, ids []string) int
 		Observation      func(childComplexity int, id string) int
@@ -1080,6 +1158,16 @@ type ComplexityRoot struct {
 		PoliciesBound   func(childComplexity int) int
 		PremiumWritten  func(childComplexity int) int
 		To              func(childComplexity int) int
+	}
+
+	SetCapacityPayload struct {
+		Capacity         func(childComplexity int) int
+		ClientMutationID func(childComplexity int) int
+	}
+
+	SetMoratoriumRulePayload struct {
+		ClientMutationID func(childComplexity int) int
+		Rule             func(childComplexity int) int
 	}
 
 	Subscription struct {
@@ -1718,6 +1806,87 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.CancelPolicyPayload.Policy(childComplexity), true
 
+	case "Capacity.atRisk":
+		if e.ComplexityRoot.Capacity.AtRisk == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Capacity.AtRisk(childComplexity), true
+	case "Capacity.author":
+		if e.ComplexityRoot.Capacity.Author == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Capacity.Author(childComplexity), true
+	case "Capacity.cell":
+		if e.ComplexityRoot.Capacity.Cell == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Capacity.Cell(childComplexity), true
+	case "Capacity.limit":
+		if e.ComplexityRoot.Capacity.Limit == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Capacity.Limit(childComplexity), true
+	case "Capacity.product":
+		if e.ComplexityRoot.Capacity.Product == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Capacity.Product(childComplexity), true
+	case "Capacity.updatedAt":
+		if e.ComplexityRoot.Capacity.UpdatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Capacity.UpdatedAt(childComplexity), true
+
+	case "CapacityConnection.edges":
+		if e.ComplexityRoot.CapacityConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CapacityConnection.Edges(childComplexity), true
+	case "CapacityConnection.nodes":
+		if e.ComplexityRoot.CapacityConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CapacityConnection.Nodes(childComplexity), true
+	case "CapacityConnection.pageInfo":
+		if e.ComplexityRoot.CapacityConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CapacityConnection.PageInfo(childComplexity), true
+	case "CapacityConnection.totalCount":
+		if e.ComplexityRoot.CapacityConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CapacityConnection.TotalCount(childComplexity), true
+	case "CapacityConnection.totalCountExceeded":
+		if e.ComplexityRoot.CapacityConnection.TotalCountExceeded == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CapacityConnection.TotalCountExceeded(childComplexity), true
+
+	case "CapacityEdge.cursor":
+		if e.ComplexityRoot.CapacityEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CapacityEdge.Cursor(childComplexity), true
+	case "CapacityEdge.node":
+		if e.ComplexityRoot.CapacityEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CapacityEdge.Node(childComplexity), true
+
 	case "ChangeWebhookEndpointPayload.clientMutationId":
 		if e.ComplexityRoot.ChangeWebhookEndpointPayload.ClientMutationID == nil {
 			break
@@ -2115,6 +2284,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Decision.ReasonCodes(childComplexity), true
+
+	case "DeclareMoratoriumPayload.clientMutationId":
+		if e.ComplexityRoot.DeclareMoratoriumPayload.ClientMutationID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeclareMoratoriumPayload.ClientMutationID(childComplexity), true
+	case "DeclareMoratoriumPayload.moratorium":
+		if e.ComplexityRoot.DeclareMoratoriumPayload.Moratorium == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeclareMoratoriumPayload.Moratorium(childComplexity), true
 
 	case "DeleteWebhookEndpointPayload.clientMutationId":
 		if e.ComplexityRoot.DeleteWebhookEndpointPayload.ClientMutationID == nil {
@@ -3005,6 +3187,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.HistoryProof.SignedAt(childComplexity), true
 
+	case "LiftMoratoriumPayload.clientMutationId":
+		if e.ComplexityRoot.LiftMoratoriumPayload.ClientMutationID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LiftMoratoriumPayload.ClientMutationID(childComplexity), true
+	case "LiftMoratoriumPayload.moratorium":
+		if e.ComplexityRoot.LiftMoratoriumPayload.Moratorium == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LiftMoratoriumPayload.Moratorium(childComplexity), true
+
 	case "Measure.unit":
 		if e.ComplexityRoot.Measure.Unit == nil {
 			break
@@ -3111,6 +3306,166 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Money.Currency(childComplexity), true
+
+	case "Moratorium.author":
+		if e.ComplexityRoot.Moratorium.Author == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Moratorium.Author(childComplexity), true
+	case "Moratorium.createdAt":
+		if e.ComplexityRoot.Moratorium.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Moratorium.CreatedAt(childComplexity), true
+	case "Moratorium.endsAt":
+		if e.ComplexityRoot.Moratorium.EndsAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Moratorium.EndsAt(childComplexity), true
+	case "Moratorium.id":
+		if e.ComplexityRoot.Moratorium.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Moratorium.ID(childComplexity), true
+	case "Moratorium.kind":
+		if e.ComplexityRoot.Moratorium.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Moratorium.Kind(childComplexity), true
+	case "Moratorium.liftedAt":
+		if e.ComplexityRoot.Moratorium.LiftedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Moratorium.LiftedAt(childComplexity), true
+	case "Moratorium.occurrenceId":
+		if e.ComplexityRoot.Moratorium.OccurrenceID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Moratorium.OccurrenceID(childComplexity), true
+	case "Moratorium.place":
+		if e.ComplexityRoot.Moratorium.Place == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Moratorium.Place(childComplexity), true
+	case "Moratorium.reason":
+		if e.ComplexityRoot.Moratorium.Reason == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Moratorium.Reason(childComplexity), true
+	case "Moratorium.startsAt":
+		if e.ComplexityRoot.Moratorium.StartsAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Moratorium.StartsAt(childComplexity), true
+	case "Moratorium.updatedAt":
+		if e.ComplexityRoot.Moratorium.UpdatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Moratorium.UpdatedAt(childComplexity), true
+	case "Moratorium.version":
+		if e.ComplexityRoot.Moratorium.Version == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Moratorium.Version(childComplexity), true
+
+	case "MoratoriumConnection.edges":
+		if e.ComplexityRoot.MoratoriumConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MoratoriumConnection.Edges(childComplexity), true
+	case "MoratoriumConnection.nodes":
+		if e.ComplexityRoot.MoratoriumConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MoratoriumConnection.Nodes(childComplexity), true
+	case "MoratoriumConnection.pageInfo":
+		if e.ComplexityRoot.MoratoriumConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MoratoriumConnection.PageInfo(childComplexity), true
+	case "MoratoriumConnection.totalCount":
+		if e.ComplexityRoot.MoratoriumConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MoratoriumConnection.TotalCount(childComplexity), true
+	case "MoratoriumConnection.totalCountExceeded":
+		if e.ComplexityRoot.MoratoriumConnection.TotalCountExceeded == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MoratoriumConnection.TotalCountExceeded(childComplexity), true
+
+	case "MoratoriumEdge.cursor":
+		if e.ComplexityRoot.MoratoriumEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MoratoriumEdge.Cursor(childComplexity), true
+	case "MoratoriumEdge.node":
+		if e.ComplexityRoot.MoratoriumEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MoratoriumEdge.Node(childComplexity), true
+
+	case "MoratoriumRule.author":
+		if e.ComplexityRoot.MoratoriumRule.Author == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MoratoriumRule.Author(childComplexity), true
+	case "MoratoriumRule.kind":
+		if e.ComplexityRoot.MoratoriumRule.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MoratoriumRule.Kind(childComplexity), true
+	case "MoratoriumRule.lasts":
+		if e.ComplexityRoot.MoratoriumRule.Lasts == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MoratoriumRule.Lasts(childComplexity), true
+	case "MoratoriumRule.measure":
+		if e.ComplexityRoot.MoratoriumRule.Measure == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MoratoriumRule.Measure(childComplexity), true
+	case "MoratoriumRule.minimum":
+		if e.ComplexityRoot.MoratoriumRule.Minimum == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MoratoriumRule.Minimum(childComplexity), true
+	case "MoratoriumRule.radiusKm":
+		if e.ComplexityRoot.MoratoriumRule.RadiusKM == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MoratoriumRule.RadiusKM(childComplexity), true
+	case "MoratoriumRule.updatedAt":
+		if e.ComplexityRoot.MoratoriumRule.UpdatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MoratoriumRule.UpdatedAt(childComplexity), true
 
 	case "Mutation.addAttachment":
 		if e.ComplexityRoot.Mutation.AddAttachment == nil {
@@ -3233,6 +3588,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.DecideClaim(childComplexity, args["input"].(node.DecideClaimInput)), true
+	case "Mutation.declareMoratorium":
+		if e.ComplexityRoot.Mutation.DeclareMoratorium == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_declareMoratorium_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.DeclareMoratorium(childComplexity, args["input"].(node.DeclareMoratoriumInput)), true
 	case "Mutation.deleteWebhookEndpoint":
 		if e.ComplexityRoot.Mutation.DeleteWebhookEndpoint == nil {
 			break
@@ -3266,6 +3632,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.EnablePartner(childComplexity, args["input"].(node.PartnerStatusInput)), true
+	case "Mutation.liftMoratorium":
+		if e.ComplexityRoot.Mutation.LiftMoratorium == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_liftMoratorium_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.LiftMoratorium(childComplexity, args["input"].(node.LiftMoratoriumInput)), true
 	case "Mutation.openClaim":
 		if e.ComplexityRoot.Mutation.OpenClaim == nil {
 			break
@@ -3387,6 +3764,28 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.RotateWebhookSecret(childComplexity, args["input"].(node.WebhookEndpointInput)), true
+	case "Mutation.setCapacity":
+		if e.ComplexityRoot.Mutation.SetCapacity == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_setCapacity_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.SetCapacity(childComplexity, args["input"].(node.SetCapacityInput)), true
+	case "Mutation.setMoratoriumRule":
+		if e.ComplexityRoot.Mutation.SetMoratoriumRule == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_setMoratoriumRule_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.SetMoratoriumRule(childComplexity, args["input"].(node.SetMoratoriumRuleInput)), true
 	case "Mutation.testWebhookEndpoint":
 		if e.ComplexityRoot.Mutation.TestWebhookEndpoint == nil {
 			break
@@ -5012,6 +5411,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.PublishProductPayload.Product(childComplexity), true
 
+	case "Query.capacities":
+		if e.ComplexityRoot.Query.Capacities == nil {
+			break
+		}
+
+		args, err := ec.field_Query_capacities_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Capacities(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*node.CapacityFilter)), true
 	case "Query.claim":
 		if e.ComplexityRoot.Query.Claim == nil {
 			break
@@ -5101,6 +5511,34 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.Query.HistoryProof(childComplexity, args["partner"].(*string)), true
 
+	case "Query.moratoria":
+		if e.ComplexityRoot.Query.Moratoria == nil {
+			break
+		}
+
+		args, err := ec.field_Query_moratoria_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Moratoria(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*node.MoratoriumFilter), args["order"].(*string)), true
+	case "Query.moratorium":
+		if e.ComplexityRoot.Query.Moratorium == nil {
+			break
+		}
+
+		args, err := ec.field_Query_moratorium_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Moratorium(childComplexity, args["id"].(string)), true
+	case "Query.moratoriumRules":
+		if e.ComplexityRoot.Query.MoratoriumRules == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Query.MoratoriumRules(childComplexity), true
 	case "Query.node":
 		if e.ComplexityRoot.Query.Node == nil {
 			break
@@ -5765,6 +6203,32 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.SeriesPoint.To(childComplexity), true
 
+	case "SetCapacityPayload.capacity":
+		if e.ComplexityRoot.SetCapacityPayload.Capacity == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SetCapacityPayload.Capacity(childComplexity), true
+	case "SetCapacityPayload.clientMutationId":
+		if e.ComplexityRoot.SetCapacityPayload.ClientMutationID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SetCapacityPayload.ClientMutationID(childComplexity), true
+
+	case "SetMoratoriumRulePayload.clientMutationId":
+		if e.ComplexityRoot.SetMoratoriumRulePayload.ClientMutationID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SetMoratoriumRulePayload.ClientMutationID(childComplexity), true
+	case "SetMoratoriumRulePayload.rule":
+		if e.ComplexityRoot.SetMoratoriumRulePayload.Rule == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SetMoratoriumRulePayload.Rule(childComplexity), true
+
 	case "Subscription.claimTimeline":
 		if e.ComplexityRoot.Subscription.ClaimTimeline == nil {
 			break
@@ -6241,20 +6705,26 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputBindPolicyInput,
 		ec.unmarshalInputBlockPayoutInput,
 		ec.unmarshalInputCancelPolicyInput,
+		ec.unmarshalInputCapacityFilter,
 		ec.unmarshalInputChangeWebhookEndpointInput,
+		ec.unmarshalInputCircleInput,
 		ec.unmarshalInputClaimFilter,
 		ec.unmarshalInputCloseFindingInput,
 		ec.unmarshalInputCreateQuoteInput,
 		ec.unmarshalInputCreateWebhookEndpointInput,
 		ec.unmarshalInputDecideClaimInput,
+		ec.unmarshalInputDeclareMoratoriumInput,
 		ec.unmarshalInputDeleteWebhookEndpointInput,
 		ec.unmarshalInputDisablePartnerInput,
 		ec.unmarshalInputEnablePartnerInput,
 		ec.unmarshalInputEventFilter,
 		ec.unmarshalInputIBANInput,
+		ec.unmarshalInputLiftMoratoriumInput,
 		ec.unmarshalInputMeasuredInput,
 		ec.unmarshalInputMobileMoneyInput,
 		ec.unmarshalInputMoneyInput,
+		ec.unmarshalInputMoratoriumFilter,
+		ec.unmarshalInputMoratoriumRuleInput,
 		ec.unmarshalInputObservationFilter,
 		ec.unmarshalInputObservationInput,
 		ec.unmarshalInputOccurrenceFilter,
@@ -6263,6 +6733,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputPayoutFilter,
 		ec.unmarshalInputPayoutMethodFilter,
 		ec.unmarshalInputPersonInput,
+		ec.unmarshalInputPlaceInput,
 		ec.unmarshalInputPointInput,
 		ec.unmarshalInputPolicyFilter,
 		ec.unmarshalInputPublishProductInput,
@@ -6277,6 +6748,8 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputRetryDeliveryInput,
 		ec.unmarshalInputRetryParkedDeliveriesInput,
 		ec.unmarshalInputRotateWebhookSecretInput,
+		ec.unmarshalInputSetCapacityInput,
+		ec.unmarshalInputSetMoratoriumRuleInput,
 		ec.unmarshalInputSourceEventInput,
 		ec.unmarshalInputTestWebhookEndpointInput,
 		ec.unmarshalInputUSBankAccountInput,
@@ -6375,6 +6848,95 @@ func newExecutionContext(
 }
 
 var sources = []*ast.Source{
+	{Name: "../schema/capacity.graphqls", Input: `extend type Query {
+  """
+  The bounds of what may be at risk, by product, cell and currency. Scope operator; a partner learns what is left when it binds
+  more than that. Errors: parameter_invalid, cursor_invalid.
+  """
+  capacities(
+    "How many, 1 to 100; 25 when left out."
+    first: Int
+    "The endCursor of the page before."
+    after: String
+    "Only those that fit."
+    filter: CapacityFilter
+  ): CapacityConnection!
+}
+
+extend type Mutation {
+  """
+  Bound what may be at risk of a product in a cell, or in every cell that has no bound of its own, from the next bind on. Binds
+  beyond it are answered capacity_exceeded. Scope operator. Errors: validation_failed, not_found for an unknown product.
+  """
+  setCapacity("What to bound." input: SetCapacityInput!): SetCapacityPayload!
+}
+
+"What may be at risk of one product."
+type Capacity {
+  "Key of the product."
+  product: String!
+  "Where: N23E121 by the south-west corner, or a station. Null: every cell without a bound of its own, each for itself."
+  cell: String
+  "The most that may be at risk: the limits left of active policies, whether their cover has begun or not."
+  limit: Money!
+  "What is at risk now; null where no one cell is named."
+  atRisk: Money
+  "When it was set."
+  updatedAt: DateTime!
+  "Who set it."
+  author: String!
+}
+
+"Which capacities to list."
+input CapacityFilter {
+  "Key of the product."
+  product: String
+}
+
+"A page of capacities."
+type CapacityConnection {
+  "The records with their cursors."
+  edges: [CapacityEdge!]!
+  "The records."
+  nodes: [Capacity!]!
+  "Where the page stands."
+  pageInfo: PageInfo!
+  "How many records the list has, counted up to 10000, and only when it is asked for."
+  totalCount: Int!
+  "Whether there are more than totalCount tells."
+  totalCountExceeded: Boolean!
+}
+
+"A record of a page."
+type CapacityEdge {
+  "Where it stands; give it as after to read on from here."
+  cursor: String!
+  "The record."
+  node: Capacity!
+}
+
+"A bound to set."
+input SetCapacityInput {
+  "Key of the product."
+  product: String!
+  "N23E121 by the south-west corner, or a station; null for every cell without a bound of its own."
+  cell: String
+  "ISO 4217 code, in capitals. Policies of other currencies are not bounded by it."
+  currency: String!
+  "The most that may be at risk, in minor units; 0 sells nothing more. Null takes the bound away."
+  amount: Long
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
+  clientMutationId: String
+}
+
+"What was set."
+type SetCapacityPayload {
+  "The bound as it is now, without what is at risk; null when it was taken away."
+  capacity: Capacity
+  "As it was sent."
+  clientMutationId: String
+}
+`, BuiltIn: false},
 	{Name: "../schema/claim.graphqls", Input: `extend type Query {
   "One claim. Errors: not_found, for an unknown, a malformed and another partner's id alike."
   claim("Id of the claim, clm_…." id: ID!): Claim
@@ -7005,6 +7567,199 @@ type EventEdge {
   cursor: String!
   "The record."
   node: Event!
+}
+`, BuiltIn: false},
+	{Name: "../schema/moratorium.graphqls", Input: `extend type Query {
+  "One moratorium. Scope products:read. Errors: not_found."
+  moratorium("Id of the moratorium, mor_…." id: ID!): Moratorium
+  """
+  Where and when no cover is sold, the newest first: binds are answered moratorium_active. Partners see what has begun,
+  operators what will begin too. Scope products:read. Errors: parameter_invalid, cursor_invalid.
+  """
+  moratoria(
+    "How many, 1 to 100; 25 when left out."
+    first: Int
+    "The endCursor of the page before."
+    after: String
+    "Only those that fit; those that are not over when left out."
+    filter: MoratoriumFilter
+    "The newest first when left out."
+    order: Order
+  ): MoratoriumConnection!
+  "Which fresh events stop sales around them, one rule a kind at most. Scope operator."
+  moratoriumRules: [MoratoriumRule!]!
+}
+
+extend type Mutation {
+  "Stop the sale of cover by place, peril and time. What is bound stays in force. Scope operator. Errors: validation_failed."
+  declareMoratorium("What to stop." input: DeclareMoratoriumInput!): DeclareMoratoriumPayload!
+  "End a moratorium before its time; one that is over stays as it is. Scope operator. Errors: not_found."
+  liftMoratorium("Which moratorium." input: LiftMoratoriumInput!): LiftMoratoriumPayload!
+  """
+  Say which fresh events stop sales around them by themselves, from the next observation on: the word of a quake or a storm is
+  out before its claims are, and cover must not be bought on it. Scope operator. Errors: validation_failed.
+  """
+  setMoratoriumRule("The rule." input: SetMoratoriumRuleInput!): SetMoratoriumRulePayload!
+}
+
+"A time and a place where no cover is sold."
+type Moratorium implements Node {
+  "Id of the moratorium, mor_…."
+  id: ID!
+  "When it was made."
+  createdAt: DateTime!
+  "When it last changed."
+  updatedAt: DateTime!
+  "Grows by one with each change."
+  version: Long!
+  "Cover against what; null: against everything."
+  kind: ObservationKind
+  "Where: places that overlap it. Null: everywhere."
+  place: Place
+  "Its beginning, included."
+  startsAt: DateTime!
+  "Its end, left out."
+  endsAt: DateTime!
+  "When it was ended before its time."
+  liftedAt: DateTime
+  "Id of the occurrence that caused it by a rule; null when an operator did."
+  occurrenceId: ID
+  "Why, in public: who is refused is told it."
+  reason: String!
+  "Who made it, or the rule. Null for partners."
+  author: String
+}
+
+"Which moratoria to list."
+input MoratoriumFilter {
+  "Those that are over or lifted, too."
+  past: Boolean! = false
+}
+
+"A page of moratoria."
+type MoratoriumConnection {
+  "The records with their cursors."
+  edges: [MoratoriumEdge!]!
+  "The records."
+  nodes: [Moratorium!]!
+  "Where the page stands."
+  pageInfo: PageInfo!
+  "How many records the list has, counted up to 10000, and only when it is asked for."
+  totalCount: Int!
+  "Whether there are more than totalCount tells."
+  totalCountExceeded: Boolean!
+}
+
+"A record of a page."
+type MoratoriumEdge {
+  "Where it stands; give it as after to read on from here."
+  cursor: String!
+  "The record."
+  node: Moratorium!
+}
+
+"Which fresh events of a kind stop sales around them."
+type MoratoriumRule {
+  "Of which kind."
+  kind: ObservationKind!
+  "What is looked at: magnitude, or wind in kn."
+  measure: String!
+  "The least that stops sales, included."
+  minimum: Decimal!
+  "How far around the place of the event, or the storm's latest fix."
+  radiusKm: Float!
+  "How long, from the event."
+  lasts: Duration!
+  "When it was set."
+  updatedAt: DateTime!
+  "Who set it."
+  author: String!
+}
+
+"A moratorium to declare."
+input DeclareMoratoriumInput {
+  "Cover against what; everything when left out."
+  kind: ObservationKind
+  "Where; everywhere when left out."
+  place: PlaceInput
+  "Its beginning; now when left out."
+  startsAt: DateTime
+  "Its end, at most 366 days after its beginning."
+  endsAt: DateTime!
+  "Why, 1 to 2000 characters. Public: who is refused is told it."
+  reason: String!
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
+  clientMutationId: String
+}
+
+"A circle or a station: exactly one of them."
+input PlaceInput {
+  "A centre and a radius."
+  circle: CircleInput
+  "Id of a station."
+  station: String
+}
+
+"A centre and a radius."
+input CircleInput {
+  "Of the centre, degrees from -90 to 90."
+  latitude: Float!
+  "Of the centre, degrees from -180 to 180."
+  longitude: Float!
+  "More than 0 and at most 20100."
+  radiusKm: Float!
+}
+
+"What was declared."
+type DeclareMoratoriumPayload {
+  "The moratorium."
+  moratorium: Moratorium!
+  "As it was sent."
+  clientMutationId: String
+}
+
+"A moratorium to lift."
+input LiftMoratoriumInput {
+  "Which moratorium."
+  moratoriumId: ID!
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
+  clientMutationId: String
+}
+
+"What was lifted."
+type LiftMoratoriumPayload {
+  "The moratorium as it is now."
+  moratorium: Moratorium!
+  "As it was sent."
+  clientMutationId: String
+}
+
+"A rule to make, change or take away."
+input SetMoratoriumRuleInput {
+  "EARTHQUAKE, by magnitude, or STORM_FIX, by wind in kn."
+  kind: ObservationKind!
+  "The rule; null takes it away."
+  rule: MoratoriumRuleInput
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
+  clientMutationId: String
+}
+
+"What stops sales, where and for how long."
+input MoratoriumRuleInput {
+  "The least that stops sales, included."
+  minimum: Decimal!
+  "How far around, more than 0 and at most 5000."
+  radiusKm: Float!
+  "How long from the event, at most 30 days."
+  lasts: Duration!
+}
+
+"What was set."
+type SetMoratoriumRulePayload {
+  "The rule as it is now; null when it was taken away."
+  rule: MoratoriumRule
+  "As it was sent."
+  clientMutationId: String
 }
 `, BuiltIn: false},
 	{Name: "../schema/observation.graphqls", Input: `extend type Mutation {
@@ -10355,6 +11110,50 @@ func (ec *executionContext) childFields_CancelPolicyPayload(ctx context.Context,
 	return nil, fmt.Errorf("no field named %q was found under type CancelPolicyPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_Capacity(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "product":
+		return ec.fieldContext_Capacity_product(ctx, field)
+	case "cell":
+		return ec.fieldContext_Capacity_cell(ctx, field)
+	case "limit":
+		return ec.fieldContext_Capacity_limit(ctx, field)
+	case "atRisk":
+		return ec.fieldContext_Capacity_atRisk(ctx, field)
+	case "updatedAt":
+		return ec.fieldContext_Capacity_updatedAt(ctx, field)
+	case "author":
+		return ec.fieldContext_Capacity_author(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Capacity", field.Name)
+}
+
+func (ec *executionContext) childFields_CapacityConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_CapacityConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_CapacityConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_CapacityConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_CapacityConnection_totalCount(ctx, field)
+	case "totalCountExceeded":
+		return ec.fieldContext_CapacityConnection_totalCountExceeded(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CapacityConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_CapacityEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_CapacityEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_CapacityEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CapacityEdge", field.Name)
+}
+
 func (ec *executionContext) childFields_ChangeWebhookEndpointPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "webhookEndpoint":
@@ -10547,6 +11346,16 @@ func (ec *executionContext) childFields_Decision(ctx context.Context, field grap
 		return ec.fieldContext_Decision_nextReviewAt(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Decision", field.Name)
+}
+
+func (ec *executionContext) childFields_DeclareMoratoriumPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "moratorium":
+		return ec.fieldContext_DeclareMoratoriumPayload_moratorium(ctx, field)
+	case "clientMutationId":
+		return ec.fieldContext_DeclareMoratoriumPayload_clientMutationId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DeclareMoratoriumPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_DeleteWebhookEndpointPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -10991,6 +11800,16 @@ func (ec *executionContext) childFields_HistoryProof(ctx context.Context, field 
 	return nil, fmt.Errorf("no field named %q was found under type HistoryProof", field.Name)
 }
 
+func (ec *executionContext) childFields_LiftMoratoriumPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "moratorium":
+		return ec.fieldContext_LiftMoratoriumPayload_moratorium(ctx, field)
+	case "clientMutationId":
+		return ec.fieldContext_LiftMoratoriumPayload_clientMutationId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type LiftMoratoriumPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_Measure(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "value":
@@ -11053,6 +11872,82 @@ func (ec *executionContext) childFields_Money(ctx context.Context, field graphql
 		return ec.fieldContext_Money_currency(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Money", field.Name)
+}
+
+func (ec *executionContext) childFields_Moratorium(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_Moratorium_id(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_Moratorium_createdAt(ctx, field)
+	case "updatedAt":
+		return ec.fieldContext_Moratorium_updatedAt(ctx, field)
+	case "version":
+		return ec.fieldContext_Moratorium_version(ctx, field)
+	case "kind":
+		return ec.fieldContext_Moratorium_kind(ctx, field)
+	case "place":
+		return ec.fieldContext_Moratorium_place(ctx, field)
+	case "startsAt":
+		return ec.fieldContext_Moratorium_startsAt(ctx, field)
+	case "endsAt":
+		return ec.fieldContext_Moratorium_endsAt(ctx, field)
+	case "liftedAt":
+		return ec.fieldContext_Moratorium_liftedAt(ctx, field)
+	case "occurrenceId":
+		return ec.fieldContext_Moratorium_occurrenceId(ctx, field)
+	case "reason":
+		return ec.fieldContext_Moratorium_reason(ctx, field)
+	case "author":
+		return ec.fieldContext_Moratorium_author(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Moratorium", field.Name)
+}
+
+func (ec *executionContext) childFields_MoratoriumConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_MoratoriumConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_MoratoriumConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_MoratoriumConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_MoratoriumConnection_totalCount(ctx, field)
+	case "totalCountExceeded":
+		return ec.fieldContext_MoratoriumConnection_totalCountExceeded(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type MoratoriumConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_MoratoriumEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_MoratoriumEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_MoratoriumEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type MoratoriumEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_MoratoriumRule(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "kind":
+		return ec.fieldContext_MoratoriumRule_kind(ctx, field)
+	case "measure":
+		return ec.fieldContext_MoratoriumRule_measure(ctx, field)
+	case "minimum":
+		return ec.fieldContext_MoratoriumRule_minimum(ctx, field)
+	case "radiusKm":
+		return ec.fieldContext_MoratoriumRule_radiusKm(ctx, field)
+	case "lasts":
+		return ec.fieldContext_MoratoriumRule_lasts(ctx, field)
+	case "updatedAt":
+		return ec.fieldContext_MoratoriumRule_updatedAt(ctx, field)
+	case "author":
+		return ec.fieldContext_MoratoriumRule_author(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type MoratoriumRule", field.Name)
 }
 
 func (ec *executionContext) childFields_NamedMeasure(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -12061,6 +12956,26 @@ func (ec *executionContext) childFields_SeriesPoint(ctx context.Context, field g
 		return ec.fieldContext_SeriesPoint_lossRatio(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type SeriesPoint", field.Name)
+}
+
+func (ec *executionContext) childFields_SetCapacityPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "capacity":
+		return ec.fieldContext_SetCapacityPayload_capacity(ctx, field)
+	case "clientMutationId":
+		return ec.fieldContext_SetCapacityPayload_clientMutationId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SetCapacityPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_SetMoratoriumRulePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "rule":
+		return ec.fieldContext_SetMoratoriumRulePayload_rule(ctx, field)
+	case "clientMutationId":
+		return ec.fieldContext_SetMoratoriumRulePayload_clientMutationId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SetMoratoriumRulePayload", field.Name)
 }
 
 func (ec *executionContext) childFields_TestWebhookEndpointPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

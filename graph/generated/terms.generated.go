@@ -2163,6 +2163,24 @@ func (ec *executionContext) unmarshalOMoneyInput2ᚖparapetᚋmodelᚋmoneyᚐMo
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) unmarshalOObservationKind2ᚖparapetᚋmodelᚋhazardᚐKind(ctx context.Context, v any) (*hazard.Kind, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := scalar.UnmarshalObservationKind(v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOObservationKind2ᚖparapetᚋmodelᚋhazardᚐKind(ctx context.Context, sel ast.SelectionSet, v *hazard.Kind) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	_ = sel
+	_ = ctx
+	res := scalar.MarshalObservationKind(*v)
+	return res
+}
+
 func (ec *executionContext) unmarshalOObservationKind2ᚖstring(ctx context.Context, v any) (*string, error) {
 	if v == nil {
 		return nil, nil
@@ -2194,6 +2212,13 @@ func (ec *executionContext) unmarshalOPersonInput2ᚖparapetᚋmodelᚋwireᚐPe
 	}
 	res, err := ec.unmarshalInputPersonInput(ctx, v)
 	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOPlace2ᚖparapetᚋgraphᚋnodeᚐPlace(ctx context.Context, sel ast.SelectionSet, v *node.Place) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._Place(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalORing2ᚕparapetᚋmodelᚋtriggerᚐRingᚄ(ctx context.Context, sel ast.SelectionSet, v []trigger.Ring) graphql.Marshaler {

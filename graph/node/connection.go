@@ -60,6 +60,10 @@ type (
 	ExplanationEdge           = Edge[*Explanation]              // to an explanation
 	PartnerConnection         = Connection[*wire.Partner]       // of partners
 	PartnerEdge               = Edge[*wire.Partner]             // to a partner
+	CapacityConnection        = Connection[*wire.Capacity]      // of capacities
+	CapacityEdge              = Edge[*wire.Capacity]            // to a capacity
+	MoratoriumConnection      = Connection[*Moratorium]         // of moratoria
+	MoratoriumEdge            = Edge[*Moratorium]               // to a moratorium
 )
 
 func connection[R, N any](page *model.Page[R], nodes []*N) *Connection[*N] {
@@ -75,6 +79,9 @@ func listed[R, N any](together func([]*R) []*N) func(*model.Page[R], error) (*Co
 		return connection(page, together(pointers(page.Data))), nil
 	}
 }
+
+// asTheyAre are the nodes of records that have no relations.
+func asTheyAre[R any](records []*R) []*R { return records }
 
 func pointers[R any](records []R) []*R {
 	all := make([]*R, len(records))

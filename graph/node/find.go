@@ -71,6 +71,7 @@ func (r *Reader) finders() map[string]finder {
 		"dlv": finds(r, s.DeliveriesByID, r.deliveries),
 		"occ": each(r.Occurrence),
 		"obs": each(r.Observation),
+		"mor": each(r.Moratorium),
 	}
 }
 

@@ -14,7 +14,7 @@ func (r *Reader) Partner(ctx context.Context, slug string) (*wire.Partner, error
 
 // Partners are all partners, by slug.
 func (r *Reader) Partners(ctx context.Context, first *int, after *string) (*PartnerConnection, error) {
-	return listed(func(records []*wire.Partner) []*wire.Partner { return records })(r.Service.ListPartners(ctx, r.Actor, pageOf(first, after)))
+	return listed(asTheyAre[wire.Partner])(r.Service.ListPartners(ctx, r.Actor, pageOf(first, after)))
 }
 
 // RegisterPartnerInput is a partner to register.

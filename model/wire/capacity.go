@@ -1,6 +1,10 @@
 package wire
 
-import "time"
+import (
+	"time"
+
+	"github.com/shopspring/decimal"
+)
 
 // Capacity is what may be at risk of one product in one place cell.
 type Capacity struct {
@@ -28,5 +32,16 @@ type Moratorium struct {
 	LiftedAt     *time.Time `json:"lifted_at"`
 	OccurrenceID *string    `json:"occurrence_id"` // of the event that caused it; null when an operator did
 	Reason       string     `json:"reason"`
-	Author       string     `json:"author"`
+	Author       *string    `json:"author"` // null for partners
+}
+
+// MoratoriumRule stops sales around a fresh event of a kind.
+type MoratoriumRule struct {
+	Kind      string          `json:"kind"`
+	Measure   string          `json:"measure"`
+	Minimum   decimal.Decimal `json:"minimum"`
+	RadiusKM  float64         `json:"radius_km"`
+	Lasts     string          `json:"lasts"` // ISO 8601, from the event
+	UpdatedAt time.Time       `json:"updated_at"`
+	Author    string          `json:"author"`
 }
