@@ -14,6 +14,7 @@ import (
 
 	"parapet/internal/refusal"
 	"parapet/model"
+	"parapet/model/hazard"
 	"parapet/model/modeltest"
 	"parapet/model/wire"
 	"parapet/rest"
@@ -32,11 +33,9 @@ type refusalRow struct {
 	members   []string          // that only this code has
 }
 
-// elsewhere are the codes that operators' bounds cause, which model's tests show, and
-// those of queries and streams.
+// elsewhere are the codes of queries and streams.
 var elsewhere = []model.Code{
-	model.CodeCapacityExceeded, model.CodeMoratoriumActive, refusal.CodeQueryTooCostly, refusal.CodeQueryNotTrusted,
-	refusal.CodePersistedQueryNotFound, refusal.CodeOriginRefused, refusal.CodeReadTooSlowly,
+	refusal.CodeQueryTooCostly, refusal.CodeQueryNotTrusted, refusal.CodePersistedQueryNotFound, refusal.CodeOriginRefused, refusal.CodeReadTooSlowly,
 }
 
 const bearer = `^Bearer error="%s".*, resource_metadata="http://.+"$`
@@ -85,6 +84,7 @@ type refusals struct {
 	policy        *wire.Policy
 	claim         *wire.Claim
 	stale         *wire.Quote  // expired
+	full, stopped *wire.Quote  // of a product without capacity, of a peril with a moratorium
 	scheduled     *wire.Policy // whose cover begins later
 	exhausted     *wire.Policy
 	fullOfThings  *wire.Claim // which takes no more attachments
@@ -108,10 +108,22 @@ func newRefusals(t *testing.T) *refusals {
 	for range 50 {
 		w.post(t, 201, "/v1/claims/"+w.fullOfThings.ID+"/attachments", body("/attachments"))
 	}
+	w.stop(t)
 	var err error
 	w.expired, err = w.issuer.Sign("at+jwt", map[string]any{"iss": w.issuerAddress, "aud": "parapet", "sub": "acme", "client_id": "acme", "partner": "acme", "iat": 1, "exp": 3600})
 	require.NoError(t, err)
 	return w
+}
+
+// stop leaves nothing to sell of two products.
+func (w *refusals) stop(t *testing.T) {
+	t.Helper()
+	w.full, w.stopped = w.Quote("rain-excess", nil), w.Quote("cyclone-circle", nil)
+	_, err := w.Service.SetCapacity(t.Context(), w.Operator, model.CapacityRequest{Product: w.full.Product, Currency: w.full.Cover.Limit.Currency, Amount: new(int64(0))})
+	require.NoError(t, err)
+	peril := hazard.StormFix
+	_, err = w.Service.DeclareMoratorium(t.Context(), w.Operator, model.MoratoriumRequest{Kind: &peril, EndsAt: w.Now().Add(time.Hour), Reason: "A storm is named."})
+	require.NoError(t, err)
 }
 
 // say is a request by a client.
@@ -183,6 +195,8 @@ func (w *refusals) cover() []refusalRow {
 	return []refusalRow{
 		{status: 409, code: model.CodeQuoteAlreadyBound, ask: bind(w.bound), resource: w.policy.ID},
 		{status: 409, code: model.CodeQuoteExpired, ask: bind(w.stale)},
+		{status: 409, code: model.CodeCapacityExceeded, ask: bind(w.full)},
+		{status: 409, code: model.CodeMoratoriumActive, ask: bind(w.stopped)},
 		{status: 422, code: model.CodeProductUnknown, ask: quote(strings.Replace(hualien, "quake-circle", "flood", 1)), pointers: []string{"/product"}},
 		{status: 422, code: model.CodeRiskUninsurable, ask: quote(dear)},
 		{status: 422, code: model.CodeReferenceTaken, resource: "quo_.{26}", pointers: []string{"/partner_reference"}, ask: w.second(quote(referring), quote(referring))},

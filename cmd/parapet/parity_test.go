@@ -70,6 +70,8 @@ var parities = []parity{
 	{name: "another partner's context", path: "/quotes", mutation: "createQuote", code: "partner_mismatch", body: `{"product": "quake-circle", "context": {"partner": "globex"}}`},
 	{name: "a risk too high", path: "/quotes", mutation: "createQuote", code: "risk_uninsurable", body: `{"product": "quake-circle", "context": {"partner": "acme", "radius_km": 300, "location": {"latitude": 38.3, "longitude": 142.4}}}`},
 	{name: "a quote that is bound", path: "/policies", mutation: "bindPolicy", code: "quote_already_bound", body: `{"quote_id": "BOUND"}`},
+	{name: "a product without capacity", path: "/policies", mutation: "bindPolicy", code: "capacity_exceeded", body: `{"quote_id": "FULL"}`},
+	{name: "a peril with a moratorium", path: "/policies", mutation: "bindPolicy", code: "moratorium_active", body: `{"quote_id": "STOPPED"}`},
 	{name: "an unknown quote", path: "/policies", mutation: "bindPolicy", code: "not_found", body: `{"quote_id": "quo_01h455vb4pex5vsknk084sn02q"}`},
 	{name: "another partner's quote", path: "/policies", mutation: "bindPolicy", code: "not_found", client: "globex", body: `{"quote_id": "QUOTE"}`},
 	{name: "a reference twice", path: "/claims", mutation: "openClaim", code: "reference_taken", body: `{"policy_id": "POLICY", "partner_reference": "taken"}`},
@@ -91,6 +93,11 @@ func TestBothDoorsAreOneHouse(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	over := [2]*strings.Replacer{w.own(t, "rest"), w.own(t, "graph")}
+	status, stopped := w.do(t, w.tokenOf(t, "operator"), "POST", "/graphql", `{"query": "mutation {`+
+		` setCapacity(input: {product: \"rain-excess\", currency: \"USD\", amount: 0}) { capacity { product } }`+
+		` declareMoratorium(input: {kind: STORM_FIX, endsAt: \"`+time.Now().Add(time.Hour).Format(time.RFC3339)+`\", reason: \"A storm is named.\"}) { moratorium { id } } }"}`)
+	require.Equal(t, 200, status)
+	require.Nil(t, stopped["errors"])
 	for _, magnitude := range []string{"5.1", "6.5"} { // within the cover that was just bound
 		w.call(t, "source", "POST", "/v1/observations", quakeNow(magnitude), 201)
 	}
@@ -118,17 +125,17 @@ func TestBothDoorsAreOneHouse(t *testing.T) {
 // own are the records that one door works on.
 func (w *world) own(t *testing.T, door string) *strings.Replacer {
 	t.Helper()
-	quote := func() string {
-		return w.call(t, "acme", "POST", "/v1/quotes", `{"product": "quake-circle", "context": {"partner": "acme"}}`, 201)["id"].(string)
+	quote := func(product string) string {
+		return w.call(t, "acme", "POST", "/v1/quotes", fmt.Sprintf(`{"product": %q, "context": {"partner": "acme"}}`, product), 201)["id"].(string)
 	}
-	unbound, bound := quote(), quote()
+	unbound, bound := quote("quake-circle"), quote("quake-circle")
 	policy := w.call(t, "acme", "POST", "/v1/policies", fmt.Sprintf(`{"quote_id": %q}`, bound), 201)["id"].(string)
 	reference := ""
 	if door == "rest" {
 		reference = `, "partner_reference": "taken"`
 	}
 	claim := w.call(t, "acme", "POST", "/v1/claims", fmt.Sprintf(`{"policy_id": %q%s}`, policy, reference), 201)["id"].(string)
-	return strings.NewReplacer("QUOTE", unbound, "BOUND", bound, "POLICY", policy, "CLAIM", claim)
+	return strings.NewReplacer("QUOTE", unbound, "BOUND", bound, "FULL", quote("rain-excess"), "STOPPED", quote("cyclone-circle"), "POLICY", policy, "CLAIM", claim)
 }
 
 func (w *world) tokenOf(t *testing.T, client string) string {
