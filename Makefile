@@ -43,14 +43,14 @@ lint: ## read the code for mistakes; the first run compiles the linter
 format: ## format the code as lint wants it
 	$(LINT) fmt ./...
 
-generate: postgres ## write what is generated anew: the GraphQL server, the golden answers of a real story, the OpenAPI document and its examples
+generate: postgres ## write what is generated anew: the GraphQL server, the golden answers of a real story, the catalogue of events, the OpenAPI document and its examples
 	go tool gqlgen generate
 	go test -count=1 -run='^TestCommittedDocument$$' ./rest -update # the story is held against it
-	go test -count=1 -run='^TestGolden$$' ./rest -update
+	go test -count=1 -run='^(TestGolden|TestEventCatalogue)$$' ./rest -update
 	go test -count=1 -run='^TestCommittedDocument$$' ./rest -update
 
-verify: postgres ## check that the generated document, go.mod and the house rules are as committed
-	go test -count=1 -run='^(TestGolden|TestCommittedDocument|TestExamplesAreTrue)$$' ./rest
+verify: postgres ## check that the generated documents, go.mod and the house rules are as committed
+	go test -count=1 -run='^(TestGolden|TestEventCatalogue|TestCommittedDocument|TestExamplesAreTrue)$$' ./rest
 	go mod tidy -diff
 	@graph() { find graph -name '*.go' | sort | xargs sha256sum; }; before=$$(graph); go tool gqlgen generate; \
 		test "$$before" = "$$(graph)" || { echo "graph/ is not what gqlgen makes of the schema: see what it has just changed, and commit it" >&2; exit 1; }

@@ -13,7 +13,8 @@ import (
 // EventType names what happened to a record.
 type EventType string
 
-// The catalogue. Most are the event of an arrow in lifecycle.go.
+// The types. Most are the event of an arrow in lifecycle.go; eventKinds says what
+// each tells.
 const (
 	EventQuoteCreated         EventType = "quote.created"
 	EventQuoteBound           EventType = "quote.bound"
@@ -53,21 +54,6 @@ const (
 	timelineObserved          EventType = "trigger.observed" // a timeline kind, never an event
 )
 
-// EventTypes is the catalogue in the order of the life cycles: every event type
-// there is. It grows only.
-func EventTypes() []EventType {
-	return []EventType{
-		EventQuoteCreated, EventQuoteBound, EventQuoteExpired,
-		EventPolicyActivated, EventPolicyExhausted, EventPolicyExpired, EventPolicyCancelled, EventPolicyArchived, EventPolicyUpdated,
-		EventClaimOpened, EventClaimApproved, EventClaimDeferred, EventClaimDeclined, EventClaimWithdrawn, EventClaimClosed,
-		EventClaimReopened, EventClaimUpdated, EventClaimAttachmentAdded, EventClaimMessageAdded,
-		EventPayoutMethodRecorded, EventPayoutMethodVerified, EventPayoutMethodRejected, EventPayoutMethodReplaced,
-		EventPayoutCreated, EventPayoutReleasing, EventPayoutReleased, EventPayoutBlocked, EventPayoutUnblocked, EventPayoutReconciling,
-		EventPayoutReconciled, EventPayoutReturned, EventPayoutCancelled, EventPayoutUpdated,
-		EventWebhookEndpointOn, EventWebhookEndpointOff,
-	}
-}
-
 // eventRow is one event as it is kept: data is the exact bytes that are sent.
 // Its number and hash come later, from the relay.
 type eventRow struct {
@@ -86,6 +72,9 @@ type eventRow struct {
 // record writes an event about a row, with its public record as it is now. The
 // caller records in the order of cause and effect.
 func (u *unit) record(kind EventType, subject *header, object noun, public any) (uuid.UUID, error) {
+	if err := kind.tellsOf(object); err != nil {
+		return uuid.Nil, err
+	}
 	text, err := wire.Encode(public)
 	if err != nil {
 		return uuid.Nil, err

@@ -48,6 +48,17 @@ func (c *canon) text(text string) string {
 	})
 }
 
+// inTheirOrder has the instants of a text stay before and after each other.
+func (c *canon) inTheirOrder(text string) {
+	all := variable.FindAllString(text, -1)
+	slices.Sort(all)
+	for _, found := range all {
+		if strings.HasPrefix(found, "20") {
+			c.text(found)
+		}
+	}
+}
+
 func (c *canon) canonical(found string) string {
 	if kind, _, id := strings.Cut(found, "_"); id {
 		c.ids++

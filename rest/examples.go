@@ -40,9 +40,6 @@ func illustrate(doc *huma.OpenAPI) error {
 			}
 		}
 	}
-	for _, kind := range tells {
-		doc.Webhooks[kind.object].Post.RequestBody.Content[jsonType].Example = kind.exemplify(examples)
-	}
 	return nil
 }
 

@@ -66,9 +66,11 @@ func (d *door) document() (*huma.OpenAPI, error) {
 	for i := range d.routes {
 		doc.AddOperation(d.routes[i].operation(schemas))
 	}
-	doc.Webhooks = webhooks(schemas)
+	shareWebhooks(doc.Components)
+	var unknown error
+	doc.Webhooks, unknown = webhooks(schemas)
 	finish(schemas, d.routes)
-	return doc, errors.Join(describe(schemas), illustrate(doc))
+	return doc, errors.Join(unknown, describe(schemas), illustrate(doc))
 }
 
 // publish serves the document, for everybody and in both forms.

@@ -1,0 +1,154 @@
+package model
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"regexp"
+	"sync"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// EventKind is one row of the catalogue: an event type, what it tells of and when.
+type EventKind struct {
+	Type        EventType
+	Subject     string // object of the record that it tells of
+	Description string // when it is written: one sentence
+}
+
+// eventKinds is the catalogue, in the order of the life cycles. It grows only.
+var eventKinds = []EventKind{
+	{EventQuoteCreated, nounQuote.name, "A quote was priced."},
+	{EventQuoteBound, nounQuote.name, "A quote became a policy."},
+	{EventQuoteExpired, nounQuote.name, "A quote was not bound in time."},
+	{EventPolicyActivated, nounPolicy.name, "A quote was bound: there is cover, from its period's first moment on."},
+	{EventPolicyExhausted, nounPolicy.name, "Nothing is left of the limit."},
+	{EventPolicyExpired, nounPolicy.name, "The period is over; what happened in it can be reported for a while."},
+	{EventPolicyCancelled, nounPolicy.name, "An operator ended the cover; what happened before is still paid."},
+	{EventPolicyArchived, nounPolicy.name, "The reporting window is over and nothing is open: there will be no more claims."},
+	{EventPolicyUpdated, nounPolicy.name, "Another public member changed, mostly what remains of the limit."},
+	{EventClaimOpened, nounClaim.name, "A claim was opened, by a measured occurrence or by its partner."},
+	{EventClaimApproved, nounClaim.name, "A claim is owed: its amount is taken from the limit and a payout follows."},
+	{EventClaimDeferred, nounClaim.name, "A decision waits for final values, for evidence or for an operator."},
+	{EventClaimDeclined, nounClaim.name, "A claim is not owed; its decision says why."},
+	{EventClaimWithdrawn, nounClaim.name, "A claim was taken back."},
+	{EventClaimClosed, nounClaim.name, "A claim is paid in full and the rail has confirmed it."},
+	{EventClaimReopened, nounClaim.name, "A payout of a closed claim came back: the claim is owed again."},
+	{EventClaimUpdated, nounClaim.name, "Another public member changed, such as the determination or the next review."},
+	{EventClaimAttachmentAdded, nounAttachment.name, "A document was added to a claim."},
+	{EventClaimMessageAdded, nounMessage.name, "A message was added to a claim, by its partner or by an operator."},
+	{EventPayoutMethodRecorded, nounPayoutMethod.name, "An account to pay to was recorded; the rail checks it."},
+	{EventPayoutMethodVerified, nounPayoutMethod.name, "The rail found the account: it can be paid to."},
+	{EventPayoutMethodRejected, nounPayoutMethod.name, "The rail refused the account: record another one."},
+	{EventPayoutMethodReplaced, nounPayoutMethod.name, "A newer account took this one's place."},
+	{EventPayoutCreated, nounPayout.name, "There is money to be sent for an approved claim."},
+	{EventPayoutReleasing, nounPayout.name, "A payout is handed to the rail."},
+	{EventPayoutReleased, nounPayout.name, "The rail accepted the payout."},
+	{EventPayoutBlocked, nounPayout.name, "A payout cannot go out; blocked_reason says what must go away first."},
+	{EventPayoutUnblocked, nounPayout.name, "Nothing blocks the payout any more: it goes out when it is due."},
+	{EventPayoutReconciling, nounPayout.name, "The outcome at the rail is unknown; nothing is sent until the rail resolves it."},
+	{EventPayoutReconciled, nounPayout.name, "The rail's own report confirms the payout."},
+	{EventPayoutReturned, nounPayout.name, "The money came back."},
+	{EventPayoutCancelled, nounPayout.name, "An operator ended the payout: it is never sent."},
+	{EventPayoutUpdated, nounPayout.name, "Another public member changed, such as what blocks it or when it is tried next."},
+	{EventWebhookEndpointOn, nounEndpoint.name, "Events are sent to a webhook endpoint from now on."},
+	{EventWebhookEndpointOff, nounEndpoint.name, "Nothing is sent to a webhook endpoint any more; its note says why when it was not its partner."},
+}
+
+// EventKinds is the catalogue, in the order of the life cycles: every event type
+// there is.
+func EventKinds() []EventKind { return eventKinds }
+
+// EventTypes are the words of the catalogue.
+func EventTypes() []EventType {
+	types := make([]EventType, len(eventKinds))
+	for i, kind := range eventKinds {
+		types[i] = kind.Type
+	}
+	return types
+}
+
+// tellsOf refuses an event that the catalogue does not know: nothing is written
+// that no partner was told to expect.
+func (t EventType) tellsOf(subject noun) error {
+	for _, kind := range eventKinds {
+		if kind.Type == t && kind.Subject == subject.name {
+			return nil
+		}
+	}
+	return fmt.Errorf("the catalogue has no event %s of a %s", t, subject.name)
+}
+
+// EventDescription is a row of the catalogue with what a reader of events needs.
+type EventDescription struct {
+	EventKind
+
+	Schema  jsontext.Value // JSON Schema 2020-12 of the whole event, complete in itself
+	Example jsontext.Value // an event of a real story, with ids and instants made plain
+}
+
+// Name is the type as REST and webhooks write it.
+func (d EventDescription) Name() string { return string(d.Type) }
+
+// generated is the JSON Schema and the example of every event type, made of a real
+// story by make generate. The schemas share their definitions there.
+//
+//go:embed events.json
+var generated []byte
+
+var eventDescriptions = sync.OnceValues(func() ([]EventDescription, error) {
+	var book struct {
+		Defs  map[string]jsontext.Value `json:"$defs"`
+		Types map[EventType]struct {
+			Schema  map[string]jsontext.Value `json:"schema"`
+			Example jsontext.Value            `json:"example"`
+		} `json:"types"`
+	}
+	if err := json.Unmarshal(generated, &book); err != nil {
+		return nil, fmt.Errorf("events.json: %w", err)
+	}
+	all := make([]EventDescription, len(eventKinds))
+	for i, kind := range eventKinds {
+		own := book.Types[kind.Type]
+		all[i] = EventDescription{EventKind: kind, Example: own.Example}
+		if own.Schema == nil {
+			continue // a new type, until make generate
+		}
+		defs := make(map[string]jsontext.Value)
+		gather(defs, book.Defs, own.Schema["$ref"])
+		text, err := json.Marshal(defs, json.Deterministic(true))
+		if err != nil {
+			return nil, err
+		}
+		own.Schema["$defs"] = text
+		if all[i].Schema, err = json.Marshal(own.Schema, json.Deterministic(true)); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+})
+
+var definition = regexp.MustCompile(`"#/\$defs/(\w+)"`)
+
+// gather takes the definitions that a schema needs, and those that they need.
+func gather(into, from map[string]jsontext.Value, schema jsontext.Value) {
+	for _, named := range definition.FindAllSubmatch(schema, -1) {
+		if name := string(named[1]); into[name] == nil {
+			into[name] = from[name]
+			gather(into, from, from[name])
+		}
+	}
+}
+
+// EventDescriptions is the catalogue with the schema and an example of every type.
+func EventDescriptions() ([]EventDescription, error) { return eventDescriptions() }
+
+// DescribeEvents is EventDescriptions for whoever reads events.
+func (s *Service) DescribeEvents(ctx context.Context, actor Actor) ([]EventDescription, error) {
+	if err := s.authorize(ctx, actor, ScopeEventsRead); err != nil {
+		return nil, err
+	}
+	return EventDescriptions()
+}

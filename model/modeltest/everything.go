@@ -1,0 +1,120 @@
+package modeltest
+
+import (
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/model"
+	"parapet/model/hazard"
+	"parapet/model/money"
+	"parapet/model/trigger"
+	"parapet/model/wire"
+)
+
+// Everything plays a story of acme's in which every event type happens.
+func (b *Bundle) Everything() {
+	b.t.Helper()
+	hooks := "https://hooks.example.com/parapet"
+	endpoint := must(b.Service.CreateWebhookEndpoint(b.ctx, b.Acme, model.WebhookEndpointRequest{URL: &hooks}))(b)
+	b.Quote("quake-circle", nil) // never bound
+	b.exhausts()
+	b.deferred()
+	b.paid()
+	b.refused()
+	brief := b.Cover("quake-circle", Context{"term": "P30D"})
+	b.After(31 * 24 * time.Hour)
+	b.Sweep()
+	b.After(90 * 24 * time.Hour)
+	b.Sweep()
+	require.Equal(b.t, "archived", b.Policy(brief.ID).Status)
+	must(b.Service.ChangeWebhookEndpoint(b.ctx, b.Acme, endpoint.ID, model.WebhookEndpointRequest{Status: new("disabled")}))(b)
+	b.Relay()
+}
+
+// must is a result that has to be there.
+func must[T any](result T, err error) func(*Bundle) T {
+	return func(b *Bundle) T {
+		b.t.Helper()
+		require.NoError(b.t, err)
+		return result
+	}
+}
+
+// hualien is where the M 6.4 of 6 February 2018 was.
+var hualien = hazard.Point{Latitude: 24.174, Longitude: 121.653}
+
+// exhausts takes all of a limit at once.
+func (b *Bundle) exhausts() {
+	b.t.Helper()
+	policy := b.Cover("quake-circle", nil)
+	b.Observe(Quake("us7000strong", b.Now(), hualien, "7.4"))
+	b.Work()
+	require.Equal(b.t, "exhausted", b.Policy(policy.ID).Status)
+}
+
+// deferred has a claim wait until its source has settled.
+func (b *Bundle) deferred() {
+	b.t.Helper()
+	b.Cover("quake-circle", nil)
+	report := Quake("us1000chhc", b.Now(), hualien, "6.3")
+	for i, magnitude := range []string{"6.3", "6.4", "6.4"} {
+		report.Stage = []trigger.Stage{trigger.Preliminary, trigger.Preliminary, trigger.Final}[i]
+		report.Measures["magnitude"] = wire.Measure{Value: magnitude, Unit: "mw"}
+		b.Observe(report)
+		b.Work()
+	}
+}
+
+// paid has a claim's payout go out, come back and end, after a bad start.
+func (b *Bundle) paid() {
+	b.t.Helper()
+	claims := must(b.Service.ListClaims(b.ctx, b.Acme, model.Filter{}, model.PageRequest{}))(b)
+	claim := claims.Data[0].ID
+	must(b.Service.AddAttachment(b.ctx, b.Acme, claim, model.AttachmentRequest{FileName: "shop.txt", ContentType: "text/plain", Content: []byte("The shop is closed.\n")}))(b)
+	must(b.Service.AddMessage(b.ctx, b.Acme, claim, "When will it be paid?"))(b)
+	b.Rail.Verify = func(*model.Payee) (bool, string) { return false, "account_closed" }
+	b.Record(IBAN(claim))
+	b.Work()
+	b.Rail.Verify, b.Rail.Answer = nil, func(*model.Release) model.RailAnswer { return Unknown }
+	b.Record(IBAN(claim))
+	b.After(25 * time.Hour) // to an account that took another's place money goes after a day
+	b.Sweep()
+	b.Work()
+	b.Rail.Answer = nil
+	b.After(time.Minute)
+	b.Work()
+	first := b.Claim(claim).Payouts[0]
+	b.report("monday", first, "settled")
+	require.Equal(b.t, "closed", b.Claim(claim).Status)
+	b.report("tuesday", first, "returned")
+	second := b.Claim(claim).Payouts[1]
+	must(b.Service.ApprovePayout(b.ctx, b.Operator, model.ApprovalRequest{PayoutID: second.ID}))(b)
+	b.Rail.Answer = func(*model.Release) model.RailAnswer { return Mismatched }
+	b.Work()
+	b.Rail.Answer = nil
+	must(b.Service.ResolvePayout(b.ctx, b.Operator, model.ResolutionRequest{PayoutID: second.ID, Outcome: model.PayoutCancelled, Settled: true, Note: "The bank's letter."}))(b)
+	require.Equal(b.t, "closed", b.Claim(claim).Status)
+}
+
+// report has the rail tell what became of a payout.
+func (b *Bundle) report(name string, payout wire.Payout, status string) {
+	b.t.Helper()
+	line := model.ReportLine{Key: payout.ID + ".1", Reference: "ref-1", Amount: payout.Amount, Status: status}
+	must(b.Service.Reconcile(b.ctx, b.Operator, model.Report{Rail: RailName, Name: name, Lines: new(1)}, func(each func(model.ReportLine) error) error { return each(line) }))(b)
+}
+
+// refused has an operator decline a claim and cancel a policy, and the partner take
+// a claim back.
+func (b *Bundle) refused() {
+	b.t.Helper()
+	policy := b.Cover("quake-circle", nil)
+	open := func() *wire.Claim {
+		claim, _, err := b.Service.OpenClaim(b.ctx, b.Acme, model.ClaimRequest{PolicyID: policy.ID, RequestedAmount: new(money.New(150_000, "USD"))})
+		require.NoError(b.t, err)
+		return claim
+	}
+	must(b.Service.DecideClaim(b.ctx, b.Operator, model.DecisionRequest{ClaimID: open().ID, Outcome: model.ClaimDeclined}))(b)
+	must(b.Service.WithdrawClaim(b.ctx, b.Operator, model.WithdrawalRequest{ClaimID: open().ID}))(b)
+	must(b.Service.CancelPolicy(b.ctx, b.Operator, model.CancellationRequest{PolicyID: policy.ID, Reason: "The premium never came."}))(b)
+}
