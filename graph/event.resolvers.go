@@ -20,6 +20,10 @@ func (r *queryResolver) Events(ctx context.Context, first *int, after *string, f
 	return reader(ctx).Events(ctx, first, after, filter)
 }
 
+func (r *queryResolver) EventTypes(ctx context.Context) ([]*node.EventDescription, error) {
+	return reader(ctx).EventTypes(ctx)
+}
+
 func (r *queryResolver) HistoryProof(ctx context.Context, partner *string) (*wire.HistoryProof, error) {
 	return reader(ctx).HistoryProof(ctx, partner)
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/stretchr/testify/require"
 
 	"parapet/model"
@@ -134,6 +136,36 @@ func TestTheFeedOverGraphQL(t *testing.T) {
 		require.Equal(t, "parameter_invalid", d.ask(t, refused).code(), refused.document)
 	}
 	require.Equal(t, "insufficient_scope", d.ask(t, ask{as: "nobody", document: `{ events { nodes { id } } }`}).code())
+}
+
+// What a console shows of the catalogue: every type in its order, with what it says,
+// its schema and an example, which are the domain's own.
+func TestTheCatalogueOverGraphQL(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	listed := d.data(t, `{ eventTypes { type name subject description schema example } }`, nil)["eventTypes"].([]any)
+	described, err := model.EventDescriptions()
+	require.NoError(t, err)
+	require.Len(t, listed, len(described))
+	said := map[string]map[string]string{"EventType": {}, "TimelineKind": {}}
+	for name, words := range said {
+		for _, value := range schema(t).Types[name].EnumValues {
+			words[value.Name] = value.Description
+		}
+	}
+	for i, kind := range described {
+		word := strings.ToUpper(strings.ReplaceAll(kind.Name(), ".", "_"))
+		row := listed[i].(map[string]any)
+		require.Equal(t, []any{word, kind.Name(), kind.Subject, kind.Description}, []any{row["type"], row["name"], row["subject"], row["description"]})
+		for member, want := range map[string]jsontext.Value{"schema": kind.Schema, "example": kind.Example} {
+			got, err := json.Marshal(row[member])
+			require.NoError(t, err)
+			require.JSONEq(t, string(want), string(got), kind.Name())
+		}
+		require.Equal(t, kind.Description, said["EventType"][word], "graph/schema/event.graphqls")
+		require.Equal(t, kind.Description, said["TimelineKind"][word], "graph/schema/timeline.graphqls")
+	}
+	require.Equal(t, "insufficient_scope", d.ask(t, ask{as: "nobody", document: `{ eventTypes { name } }`}).code())
 }
 
 func TestWebhooksBelongToTheirPartner(t *testing.T) {

@@ -387,6 +387,15 @@ type ComplexityRoot struct {
 		TotalCountExceeded func(childComplexity int) int
 	}
 
+	EventDescription struct {
+		Description func(childComplexity int) int
+		Example     func(childComplexity int) int
+		Name        func(childComplexity int) int
+		Schema      func(childComplexity int) int
+		Subject     func(childComplexity int) int
+		Type        func(childComplexity int) int
+	}
+
 	EventEdge struct {
 		Cursor func(childComplexity int) int
 		Node   func(childComplexity int) int
@@ -1006,6 +1015,7 @@ type ComplexityRoot struct {
 		Claim            func(childComplexity int, id string) int
 		Claims           func(childComplexity int, first *int, after *string, filter *model.Filter, order *string) int
 		Event            func(childComplexity int, id string) int
+		EventTypes       func(childComplexity int) int
 		Events           func(childComplexity int, first *int, after *string, filter *node.EventFilter) int
 		Explain          func(childComplexity int, policyID string, occurrence model.OccurrenceRef) int
 		Exposure         func(childComplexity int, occurrence model.AsIf, partner *string, product *string, currency *string) int
@@ -2687,6 +2697,43 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.EventConnection.TotalCountExceeded(childComplexity), true
+
+	case "EventDescription.description":
+		if e.ComplexityRoot.EventDescription.Description == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EventDescription.Description(childComplexity), true
+	case "EventDescription.example":
+		if e.ComplexityRoot.EventDescription.Example == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EventDescription.Example(childComplexity), true
+	case "EventDescription.name":
+		if e.ComplexityRoot.EventDescription.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EventDescription.Name(childComplexity), true
+	case "EventDescription.schema":
+		if e.ComplexityRoot.EventDescription.Schema == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EventDescription.Schema(childComplexity), true
+	case "EventDescription.subject":
+		if e.ComplexityRoot.EventDescription.Subject == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EventDescription.Subject(childComplexity), true
+	case "EventDescription.type":
+		if e.ComplexityRoot.EventDescription.Type == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EventDescription.Type(childComplexity), true
 
 	case "EventEdge.cursor":
 		if e.ComplexityRoot.EventEdge.Cursor == nil {
@@ -5455,6 +5502,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Event(childComplexity, args["id"].(string)), true
+	case "Query.eventTypes":
+		if e.ComplexityRoot.Query.EventTypes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Query.EventTypes(childComplexity), true
 	case "Query.events":
 		if e.ComplexityRoot.Query.Events == nil {
 			break
@@ -7388,6 +7441,8 @@ type AttachmentEdge {
     "Only those that fit."
     filter: EventFilter
   ): EventConnection!
+  "The catalogue: every type of event, in the order of the life cycles, with a JSON Schema and an example. Scope events:read."
+  eventTypes: [EventDescription!]!
   """
   Recompute the chain of hashes over a partner's events and compare it with every checkpoint that was signed: nothing was edited,
   removed, inserted, moved or cut off. It reads the whole history. Scope events:read. Errors: parameter_invalid.
@@ -7421,6 +7476,22 @@ type Event implements Node {
   hash: String!
 }
 
+"A type of event, as the catalogue has it."
+type EventDescription {
+  "What can happen."
+  type: EventType!
+  "The type as REST and webhooks write it: claim.approved."
+  name: String!
+  "The object of the record that it tells of, as REST writes it: claim."
+  subject: String!
+  "When it is written."
+  description: String!
+  "JSON Schema (2020-12) of the whole event as a webhook carries it and GET /events/{event_id} answers it, complete in itself."
+  schema: JSON!
+  "An event of this type, as a webhook carries it."
+  example: JSON!
+}
+
 "The record that an event is about."
 type EventSubject {
   "The record's object, as in REST: claim."
@@ -7433,75 +7504,75 @@ type EventSubject {
 
 "What can happen. The list grows: expect types that you do not know."
 enum EventType {
-  "Quote: created."
+  "A quote was priced."
   QUOTE_CREATED
-  "Quote: bound."
+  "A quote became a policy."
   QUOTE_BOUND
-  "Quote: expired."
+  "A quote was not bound in time."
   QUOTE_EXPIRED
-  "Policy: activated."
+  "A quote was bound: there is cover, from its period's first moment on."
   POLICY_ACTIVATED
-  "Policy: exhausted."
+  "Nothing is left of the limit."
   POLICY_EXHAUSTED
-  "Policy: expired."
+  "The period is over; what happened in it can be reported for a while."
   POLICY_EXPIRED
-  "Policy: cancelled."
+  "An operator ended the cover; what happened before is still paid."
   POLICY_CANCELLED
-  "Policy: archived."
+  "The reporting window is over and nothing is open: there will be no more claims."
   POLICY_ARCHIVED
-  "Policy: updated."
+  "Another public member changed, mostly what remains of the limit."
   POLICY_UPDATED
-  "Claim: opened."
+  "A claim was opened, by a measured occurrence or by its partner."
   CLAIM_OPENED
-  "Claim: approved."
+  "A claim is owed: its amount is taken from the limit and a payout follows."
   CLAIM_APPROVED
-  "Claim: deferred."
+  "A decision waits for final values, for evidence or for an operator."
   CLAIM_DEFERRED
-  "Claim: declined."
+  "A claim is not owed; its decision says why."
   CLAIM_DECLINED
-  "Claim: withdrawn."
+  "A claim was taken back."
   CLAIM_WITHDRAWN
-  "Claim: closed."
+  "A claim is paid in full and the rail has confirmed it."
   CLAIM_CLOSED
-  "Claim: reopened."
+  "A payout of a closed claim came back: the claim is owed again."
   CLAIM_REOPENED
-  "Claim: updated."
+  "Another public member changed, such as the determination or the next review."
   CLAIM_UPDATED
-  "Claim: attachment added."
+  "A document was added to a claim."
   CLAIM_ATTACHMENT_ADDED
-  "Claim: message added."
+  "A message was added to a claim, by its partner or by an operator."
   CLAIM_MESSAGE_ADDED
-  "Payout method: recorded."
+  "An account to pay to was recorded; the rail checks it."
   PAYOUT_METHOD_RECORDED
-  "Payout method: verified."
+  "The rail found the account: it can be paid to."
   PAYOUT_METHOD_VERIFIED
-  "Payout method: rejected."
+  "The rail refused the account: record another one."
   PAYOUT_METHOD_REJECTED
-  "Payout method: replaced."
+  "A newer account took this one's place."
   PAYOUT_METHOD_REPLACED
-  "Payout: created."
+  "There is money to be sent for an approved claim."
   PAYOUT_CREATED
-  "Payout: releasing."
+  "A payout is handed to the rail."
   PAYOUT_RELEASING
-  "Payout: released."
+  "The rail accepted the payout."
   PAYOUT_RELEASED
-  "Payout: blocked."
+  "A payout cannot go out; blocked_reason says what must go away first."
   PAYOUT_BLOCKED
-  "Payout: unblocked."
+  "Nothing blocks the payout any more: it goes out when it is due."
   PAYOUT_UNBLOCKED
-  "Payout: reconciling."
+  "The outcome at the rail is unknown; nothing is sent until the rail resolves it."
   PAYOUT_RECONCILING
-  "Payout: reconciled."
+  "The rail's own report confirms the payout."
   PAYOUT_RECONCILED
-  "Payout: returned."
+  "The money came back."
   PAYOUT_RETURNED
-  "Payout: cancelled."
+  "An operator ended the payout: it is never sent."
   PAYOUT_CANCELLED
-  "Payout: updated."
+  "Another public member changed, such as what blocks it or when it is tried next."
   PAYOUT_UPDATED
-  "Webhook endpoint: enabled."
+  "Events are sent to a webhook endpoint from now on."
   WEBHOOK_ENDPOINT_ENABLED
-  "Webhook endpoint: disabled."
+  "Nothing is sent to a webhook endpoint any more; its note says why when it was not its partner."
   WEBHOOK_ENDPOINT_DISABLED
 }
 
@@ -10363,75 +10434,75 @@ type TimelineEntry {
 
 "What a sentence of a story is about: an event type, or TRIGGER_OBSERVED."
 enum TimelineKind {
-  "Quote: created."
+  "A quote was priced."
   QUOTE_CREATED
-  "Quote: bound."
+  "A quote became a policy."
   QUOTE_BOUND
-  "Quote: expired."
+  "A quote was not bound in time."
   QUOTE_EXPIRED
-  "Policy: activated."
+  "A quote was bound: there is cover, from its period's first moment on."
   POLICY_ACTIVATED
-  "Policy: exhausted."
+  "Nothing is left of the limit."
   POLICY_EXHAUSTED
-  "Policy: expired."
+  "The period is over; what happened in it can be reported for a while."
   POLICY_EXPIRED
-  "Policy: cancelled."
+  "An operator ended the cover; what happened before is still paid."
   POLICY_CANCELLED
-  "Policy: archived."
+  "The reporting window is over and nothing is open: there will be no more claims."
   POLICY_ARCHIVED
-  "Policy: updated."
+  "Another public member changed, mostly what remains of the limit."
   POLICY_UPDATED
-  "Claim: opened."
+  "A claim was opened, by a measured occurrence or by its partner."
   CLAIM_OPENED
-  "Claim: approved."
+  "A claim is owed: its amount is taken from the limit and a payout follows."
   CLAIM_APPROVED
-  "Claim: deferred."
+  "A decision waits for final values, for evidence or for an operator."
   CLAIM_DEFERRED
-  "Claim: declined."
+  "A claim is not owed; its decision says why."
   CLAIM_DECLINED
-  "Claim: withdrawn."
+  "A claim was taken back."
   CLAIM_WITHDRAWN
-  "Claim: closed."
+  "A claim is paid in full and the rail has confirmed it."
   CLAIM_CLOSED
-  "Claim: reopened."
+  "A payout of a closed claim came back: the claim is owed again."
   CLAIM_REOPENED
-  "Claim: updated."
+  "Another public member changed, such as the determination or the next review."
   CLAIM_UPDATED
-  "Claim: attachment added."
+  "A document was added to a claim."
   CLAIM_ATTACHMENT_ADDED
-  "Claim: message added."
+  "A message was added to a claim, by its partner or by an operator."
   CLAIM_MESSAGE_ADDED
-  "Payout method: recorded."
+  "An account to pay to was recorded; the rail checks it."
   PAYOUT_METHOD_RECORDED
-  "Payout method: verified."
+  "The rail found the account: it can be paid to."
   PAYOUT_METHOD_VERIFIED
-  "Payout method: rejected."
+  "The rail refused the account: record another one."
   PAYOUT_METHOD_REJECTED
-  "Payout method: replaced."
+  "A newer account took this one's place."
   PAYOUT_METHOD_REPLACED
-  "Payout: created."
+  "There is money to be sent for an approved claim."
   PAYOUT_CREATED
-  "Payout: releasing."
+  "A payout is handed to the rail."
   PAYOUT_RELEASING
-  "Payout: released."
+  "The rail accepted the payout."
   PAYOUT_RELEASED
-  "Payout: blocked."
+  "A payout cannot go out; blocked_reason says what must go away first."
   PAYOUT_BLOCKED
-  "Payout: unblocked."
+  "Nothing blocks the payout any more: it goes out when it is due."
   PAYOUT_UNBLOCKED
-  "Payout: reconciling."
+  "The outcome at the rail is unknown; nothing is sent until the rail resolves it."
   PAYOUT_RECONCILING
-  "Payout: reconciled."
+  "The rail's own report confirms the payout."
   PAYOUT_RECONCILED
-  "Payout: returned."
+  "The money came back."
   PAYOUT_RETURNED
-  "Payout: cancelled."
+  "An operator ended the payout: it is never sent."
   PAYOUT_CANCELLED
-  "Payout: updated."
+  "Another public member changed, such as what blocks it or when it is tried next."
   PAYOUT_UPDATED
-  "Webhook endpoint: enabled."
+  "Events are sent to a webhook endpoint from now on."
   WEBHOOK_ENDPOINT_ENABLED
-  "Webhook endpoint: disabled."
+  "Nothing is sent to a webhook endpoint any more; its note says why when it was not its partner."
   WEBHOOK_ENDPOINT_DISABLED
   "A source's word on what happened."
   TRIGGER_OBSERVED
@@ -11554,6 +11625,24 @@ func (ec *executionContext) childFields_EventConnection(ctx context.Context, fie
 		return ec.fieldContext_EventConnection_totalCountExceeded(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type EventConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_EventDescription(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "type":
+		return ec.fieldContext_EventDescription_type(ctx, field)
+	case "name":
+		return ec.fieldContext_EventDescription_name(ctx, field)
+	case "subject":
+		return ec.fieldContext_EventDescription_subject(ctx, field)
+	case "description":
+		return ec.fieldContext_EventDescription_description(ctx, field)
+	case "schema":
+		return ec.fieldContext_EventDescription_schema(ctx, field)
+	case "example":
+		return ec.fieldContext_EventDescription_example(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type EventDescription", field.Name)
 }
 
 func (ec *executionContext) childFields_EventEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

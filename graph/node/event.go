@@ -53,6 +53,22 @@ func (r *Reader) Events(ctx context.Context, first *int, after *string, filter *
 	return listed(r.events)(r.Service.ListEvents(ctx, r.Actor, filter.narrow(), pageOf(first, after)))
 }
 
+// EventDescription is a row of the catalogue of events.
+type EventDescription struct{ model.EventDescription }
+
+// Type is the word of the enum.
+func (d *EventDescription) Type() string { return d.Name() }
+
+// EventTypes are the catalogue of events.
+func (r *Reader) EventTypes(ctx context.Context) ([]*EventDescription, error) {
+	described, err := r.Service.DescribeEvents(ctx, r.Actor)
+	all := make([]*EventDescription, len(described))
+	for i := range described {
+		all[i] = &EventDescription{described[i]}
+	}
+	return all, err
+}
+
 // HistoryProof checks a partner's history.
 func (r *Reader) HistoryProof(ctx context.Context, partner *string) (*wire.HistoryProof, error) {
 	return r.Service.ProveHistory(ctx, r.Actor, orEmpty(partner))
