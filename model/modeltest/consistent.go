@@ -11,7 +11,7 @@ import (
 
 // Consistent checks what must be true of a database after any story: every
 // change of state is an arrow of the life cycle and has exactly one event, every
-// event about a claim has exactly one sentence in its timeline, the versions of a
+// event is what the catalogue says of its type, every event about a claim has exactly one sentence in its timeline, the versions of a
 // record's events grow by one up to the record's own, and what is left of a limit
 // is the limit less what was approved. New runs it when a test ends.
 func (b *Bundle) Consistent() {
@@ -23,6 +23,7 @@ func (b *Bundle) Consistent() {
 	follow(b, stories, kind[model.PayoutStatus]{"payouts", "payout", "pay", model.PayoutPending, model.EventPayoutCreated, model.PayoutArrows})
 	follow(b, stories, kind[model.PayoutMethodStatus]{"payout_methods", "payout_method", "pmt", model.MethodPending, model.EventPayoutMethodRecorded, model.PayoutMethodArrows})
 	b.rebuilt(stories)
+	b.catalogued()
 	for _, rule := range rules {
 		b.none(rule.broken, rule.says)
 	}
@@ -47,6 +48,10 @@ var rules = []struct{ says, broken string }{
 			where coalesce(c.id, po.claim_id, pm.claim_id, a.claim_id, m.claim_id) is not null and (select count(*) from timeline_entries t
 				where t.event_id = e.id and t.partner = e.partner and t.kind = e.type
 				and t.claim_id = coalesce(c.id, po.claim_id, pm.claim_id, a.claim_id, m.claim_id)) <> 1`,
+	},
+	{
+		"a sentence is written in the transaction of its event",
+		`select e.id from events e join timeline_entries t on t.event_id = e.id and t.partner = e.partner where e.xmin <> t.xmin`,
 	},
 	{
 		"every sentence but trigger.observed has an event",

@@ -1,0 +1,77 @@
+package modeltest
+
+import (
+	"bytes"
+	"sync"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/stretchr/testify/require"
+
+	"parapet/model"
+	"parapet/model/wire"
+)
+
+// catalogued numbers what waits and holds every event, as partners read it, against
+// the schema of its type.
+func (b *Bundle) catalogued() {
+	b.t.Helper()
+	b.Relay()
+	var partners []string
+	require.NoError(b.t, b.DB.Bun.NewRaw("select distinct partner from event_numbers").Scan(b.ctx, &partners))
+	for _, partner := range partners {
+		for after := int64(0); ; {
+			page, err := b.Service.ListEvents(b.ctx, b.Operator, model.EventFilter{Partner: partner, After: after}, model.PageRequest{Limit: model.MaxPageSize})
+			require.NoError(b.t, err)
+			for _, event := range page.Data {
+				after = event.Sequence
+				b.asDescribed(event)
+			}
+			if !page.HasMore {
+				break
+			}
+		}
+	}
+}
+
+func (b *Bundle) asDescribed(event wire.Event) {
+	b.t.Helper()
+	schema, err := schemaOf(model.EventType(event.Type))
+	require.NoError(b.t, err)
+	require.NotNil(b.t, schema, "%s is not in the catalogue", event.Type)
+	text, err := wire.Encode(event)
+	require.NoError(b.t, err)
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	require.NoError(b.t, err)
+	require.NoError(b.t, schema.Validate(value), "%s: the catalogue says otherwise; make generate?", event.Type)
+}
+
+// judges are the schemas that were needed so far, by event type.
+var judges sync.Map
+
+// schemaOf is the catalogue's schema of an event type; nil for any other word.
+func schemaOf(kind model.EventType) (*jsonschema.Schema, error) {
+	if known, ok := judges.Load(kind); ok {
+		return known.(*jsonschema.Schema), nil //nolint:forcetypeassert // stored below
+	}
+	described, err := model.EventDescriptions()
+	if err != nil {
+		return nil, err
+	}
+	for _, each := range described {
+		if each.Type != kind {
+			continue
+		}
+		source, err := jsonschema.UnmarshalJSON(bytes.NewReader(each.Schema))
+		if err != nil {
+			return nil, err
+		}
+		compiler := jsonschema.NewCompiler()
+		if err := compiler.AddResource("event.json", source); err != nil {
+			return nil, err
+		}
+		compiled, err := compiler.Compile("event.json")
+		judges.Store(kind, compiled)
+		return compiled, err
+	}
+	return nil, nil //nolint:nilnil // no such type
+}
