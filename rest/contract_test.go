@@ -108,6 +108,7 @@ var contractRows = map[string]rows{
 		"pages_are_stable_while_more_come_in":   "model TestAListIsStableWhileQuotesComeIn",
 		"whatever_a_cursor_says_nothing_breaks": "model FuzzCursor",
 	},
+	"11_events": eventRows,
 	"13_limits": {
 		"100_requests_a_second_and_200_at_once": "rest TestBurstThenRate",
 		"over_all_nodes":                        "rest TestNodesShareAnAllowance",

@@ -5,9 +5,12 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"parapet/internal/egress"
 )
 
 // The reference vector of Standard Webhooks' own libraries.
@@ -38,4 +41,34 @@ func TestAnAnswerIsKeptAsText(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, "a\uFFFDb\uFFFD", text([]byte("a\x00b\xff")))
 	require.Equal(t, strings.Repeat("a", 1023), text([]byte(strings.Repeat("a", 1023)+"é")), "no half of a letter")
+}
+
+// late is a receiver's network, which answers 200 after a while.
+type late time.Duration
+
+func (l late) RoundTrip(r *http.Request) (*http.Response, error) {
+	select {
+	case <-time.After(time.Duration(l)):
+		return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody, Request: r}, nil
+	case <-r.Context().Done():
+		return nil, r.Context().Err()
+	}
+}
+
+func TestAnAnswerHasFifteenSeconds(t *testing.T) {
+	t.Parallel()
+	for after, delivered := range map[time.Duration]bool{0: true, 15*time.Second - time.Millisecond: true, 15*time.Second + time.Millisecond: false, time.Hour: false} {
+		synctest.Test(t, func(t *testing.T) {
+			sender := &Sender{Client: egress.New(egress.Config{}).Client(Timeout), Now: time.Now}
+			sender.Client.Transport = late(after)
+			began := time.Now()
+			result := sender.Send(t.Context(), Message{URL: "https://hooks.example.com", ID: "evt_1"})
+			require.Equal(t, delivered, result.Delivered, after)
+			require.LessOrEqual(t, time.Since(began), 15*time.Second)
+			if !delivered {
+				require.Equal(t, "timeout", *result.Attempt.Error)
+				require.EqualValues(t, 15_000, result.Attempt.DurationMS)
+			}
+		})
+	}
 }

@@ -1,0 +1,200 @@
+package rest_test
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/stretchr/testify/require"
+
+	"parapet/internal/egress"
+	"parapet/model"
+	"parapet/model/modeltest"
+	"parapet/model/wire"
+	"parapet/rest"
+)
+
+// eventRows are the sentences of section 11.
+var eventRows = rows{
+	"a_change_writes_one_event_and_one_entry": "model TestEveryChangeIsToldOnce",
+	"in_its_own_transaction":                  "model/modeltest Consistent",
+	"the_types":                               theTypes,
+	"every_type_happens":                      "rest TestEventCatalogue",
+	"the_feed_rebuilds_every_record":          "jobs TestTheFeedRebuildsWhatDeliveriesLost",
+	"readable_once_numbered":                  "rest TestTheFeedNarrows",
+	"within_a_second":                         "jobs BenchmarkLatency",
+	"members_of_an_event":                     membersOfAnEvent,
+	"gapless_and_cause_before_effect":         "model TestEventsAreNumberedPerPartnerInTheOrderTheyHappened",
+	"no_event_is_numbered_twice":              "model TestManyRelaysNumberNothingTwice",
+	"a_late_commit_is_numbered":               "model TestALateCommitIsNumberedWhenItIsVisible",
+	"whoever_is_killed":                       "cmd/parapet TestEventsOutliveTheProcessThatSendsThem",
+	"data_is_the_record_as_it_was":            dataIsTheRecordAsItWas,
+	"the_feed_is_ascending_and_narrows":       "rest TestTheFeedNarrows",
+	"the_feed_is_kept_for_ever":               keptForEver,
+	"a_webhook_is_byte_identical":             "jobs TestAnEventReachesItsEndpointAsTheFeedShowsIt",
+	"what_the_hash_covers":                    whatTheHashCovers,
+	"what_was_tampered_with_is_found":         "model TestAHistoryThatWasTamperedWithIsFound",
+	"Standard_Webhooks_reference_vector":      "jobs/webhook TestSign",
+	"Standard_Webhooks_own_library":           "jobs TestAnEventReachesItsEndpointAsTheFeedShowsIt",
+	"secrets_begin_with_whsec":                "rest TestAnEndpointFromCreationToDeletion",
+	"two_signatures_for_24_hours":             "jobs TestRotationSignsTwiceForADay",
+	"at_least_once":                           "jobs TestADrainThatDiesSendsAgain",
+	"2xx_within_15_s_is_success":              "jobs/webhook TestAnAnswerHasFifteenSeconds",
+	"redirects_are_failures":                  "jobs TestARedirectIsNotFollowed",
+	"410_disables":                            "jobs TestAnEndpointThatIsGoneIsDisabled",
+	"Retry-After_is_honoured_up_to_24_hours":  "jobs TestReceivers",
+	"attempts_and_their_jitter":               "jobs TestAFailingEndpointIsTriedByTheScheduleAndThenParked",
+	"the_schedule":                            theSchedule,
+	"parked_and_listed":                       parkedIsListed,
+	"retryable_by_hand":                       "jobs TestParkedDeliveriesAreSentAgain",
+	"five_days_of_failures_disable":           "jobs TestFiveDaysOfFailuresDisable",
+	"targets_are_https_and_public":            targets,
+	"checked_at_connect_time":                 "internal/egress TestANameThatChangesItsAddress",
+	"every_range_that_is_not_public":          "internal/egress TestTheInsideIsNeverConnectedTo",
+	"one_slow_receiver_does_not_delay_others": "jobs TestHangingReceiversDelayNobody",
+}
+
+// theTypes are the contract's own words; each narrows the feed, and no other does.
+func theTypes(t *testing.T) {
+	t.Helper()
+	h := newHouse(t)
+	promised := strings.Fields(`quote.created quote.bound quote.expired policy.activated policy.exhausted policy.expired policy.cancelled policy.archived
+		claim.opened claim.approved claim.deferred claim.declined claim.withdrawn claim.closed claim.reopened claim.attachment_added claim.message_added
+		payout_method.recorded payout_method.verified payout_method.rejected payout_method.replaced payout.created payout.releasing payout.released
+		payout.blocked payout.unblocked payout.reconciling payout.reconciled payout.returned payout.cancelled webhook_endpoint.enabled
+		webhook_endpoint.disabled policy.updated claim.updated payout.updated`)
+	have := []string{}
+	for _, kind := range model.EventTypes() {
+		have = append(have, string(kind))
+	}
+	require.ElementsMatch(t, promised, have)
+	for _, kind := range promised {
+		h.get(t, "/v1/events?types="+kind)
+		h.expect(t, 400, request{"GET", "/v1/events?types=" + kind + "s", "", nil})
+	}
+}
+
+// anEvent is the body of one event, as it came.
+func (h *house) anEvent(t *testing.T) (body []byte, claim *wire.Claim) {
+	t.Helper()
+	_, _, claim = h.claim(t)
+	h.Relay()
+	list := record[wire.List[wire.Event]](t, h.get(t, "/v1/events?types=claim.approved&subject="+claim.ID))
+	require.Len(t, list.Data, 1)
+	return h.get(t, "/v1/events/"+list.Data[0].ID).Body, claim
+}
+
+func membersOfAnEvent(t *testing.T) {
+	t.Helper()
+	h := newHouse(t)
+	body, claim := h.anEvent(t)
+	var event map[string]any
+	require.NoError(t, json.Unmarshal(body, &event))
+	var names []string
+	for name := range event {
+		names = append(names, name)
+	}
+	require.ElementsMatch(t, []string{"id", "object", "type", "partner", "sequence", "subject", "occurred_at", "data", "hash", "created_at", "updated_at", "version"}, names)
+	require.Equal(t, []any{"event", "claim.approved", "acme"}, []any{event["object"], event["type"], event["partner"]})
+	require.Equal(t, map[string]any{"type": "claim", "id": claim.ID, "version": 2.0}, event["subject"])
+	require.Contains(t, event["data"], "object")
+}
+
+// dataIsTheRecordAsItWas asks for the claim before and after it goes on.
+func dataIsTheRecordAsItWas(t *testing.T) {
+	t.Helper()
+	h := newHouse(t)
+	body, claim := h.anEvent(t)
+	was := h.get(t, "/v1/events?types=claim.approved").Body
+	h.post(t, 201, "/v1/claims/"+claim.ID+"/messages", `{"body":"When?"}`)
+	h.post(t, 201, "/v1/payout_methods", `{"claim_id":"`+claim.ID+`",`+iban)
+	h.Work()
+	h.Relay()
+	require.NotEqual(t, claim, record[wire.Claim](t, h.get(t, "/v1/claims/"+claim.ID)))
+	require.Equal(t, string(was), string(h.get(t, "/v1/events?types=claim.approved").Body))
+	require.Contains(t, string(was), string(body))
+}
+
+func keptForEver(t *testing.T) {
+	t.Helper()
+	h := newHouse(t)
+	h.anEvent(t)
+	before := h.events(t)
+	h.After(10 * 365 * 24 * time.Hour)
+	h.Sweep()
+	h.Relay()
+	require.Equal(t, before, h.events(t)[:len(before)])
+}
+
+// whatTheHashCovers links every event to the one before, from the bytes as they came.
+func whatTheHashCovers(t *testing.T) {
+	t.Helper()
+	h := newHouse(t)
+	h.anEvent(t)
+	before := strings.Repeat("0", 64)
+	for i, event := range h.events(t) {
+		body := string(h.get(t, "/v1/events/"+event.ID).Body)
+		_, data, _ := strings.Cut(body, `"data":`)
+		data, _, _ = strings.Cut(data, `,"hash":"`+event.Hash)
+		at := strings.SplitN(strings.SplitN(body, `"occurred_at":"`, 2)[1], `"`, 2)[0]
+		sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%d\n%s\n%s\n%s\n%x", before, i+1, event.ID, event.Type, at, sha256.Sum256([]byte(data))))
+		before = hex.EncodeToString(sum[:])
+		require.Equal(t, before, event.Hash, body)
+	}
+}
+
+func theSchedule(t *testing.T) {
+	t.Helper()
+	const minute, hour = time.Minute, time.Hour
+	require.Equal(t, []time.Duration{5 * time.Second, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * hour, 14 * hour, 20 * hour, 24 * hour}, model.DeliverySchedule())
+}
+
+// parkedIsListed shows what was given up under its status, and sends it again.
+func parkedIsListed(t *testing.T) {
+	t.Helper()
+	h := newHouse(t)
+	sent := h.hook(t)
+	at := hooks + "/" + sent.EndpointID + "/deliveries?status="
+	require.Empty(t, record[wire.List[wire.Delivery]](t, h.get(t, at+"parked")).Data)
+	_, err := h.DB.Pool.Exec(t.Context(), "update deliveries set status = 'parked', tries = 10, next_attempt_at = null")
+	require.NoError(t, err)
+	parked := record[wire.List[wire.Delivery]](t, h.get(t, at+"parked")).Data
+	require.Len(t, parked, 1)
+	require.Nil(t, parked[0].NextAttemptAt)
+	h.post(t, 202, "/v1/deliveries/"+parked[0].ID+"/retry", "")
+	require.Empty(t, record[wire.List[wire.Delivery]](t, h.get(t, at+"parked")).Data)
+	h.Work()
+	require.Equal(t, "delivered", record[wire.List[wire.Delivery]](t, h.get(t, at+"delivered")).Data[0].Status)
+}
+
+// targets are refused when they are registered, as far as an address shows it; only
+// a development setting takes this machine's own.
+func targets(t *testing.T) {
+	t.Helper()
+	h := newHouse(t)
+	guarded := func(loopback bool) http.Handler {
+		service, err := model.New(model.Config{
+			DB: h.DB, Queue: modeltest.Queue{}, Keys: testKeys(), Webhooks: model.Webhooks{Refuse: egress.New(egress.Config{Loopback: loopback}).Refuse},
+		})
+		require.NoError(t, err)
+		door, err := rest.New(rest.Config{Service: service, Authenticate: h.authenticate})
+		require.NoError(t, err)
+		return door
+	}
+	for address, allowed := range map[string][2]bool{ // as it is, and with the setting
+		"https://hooks.example.com/p": {true, true}, "http://hooks.example.com/p": {false, false}, "https://10.0.0.1/": {false, false},
+		"https://169.254.169.254/": {false, false}, "https://[::ffff:10.0.0.1]/": {false, false}, "https://user@hooks.example.com/": {false, false},
+		"http://127.0.0.1:3000/": {false, true}, "http://localhost:3000/": {false, true}, "https://intranet/": {false, false}, "ftp://hooks.example.com/": {false, false},
+	} {
+		for i, loopback := range []bool{false, true} {
+			h.door = guarded(loopback)
+			answer := h.as(t, "acme", nil, request{"POST", hooks, `{"url":"` + address + `"}`, nil})
+			require.Equal(t, map[bool]int{true: 201, false: 422}[allowed[i]], answer.StatusCode, "%s: %s", address, answer.Body)
+		}
+	}
+}
