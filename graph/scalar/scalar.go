@@ -50,8 +50,12 @@ func clean(s string) error {
 // MarshalID writes an id, which is the id of REST.
 func MarshalID(s string) graphql.Marshaler { return graphql.MarshalString(s) }
 
-// UnmarshalID reads an id; whether there is such a record, the domain knows.
+// UnmarshalID reads an id; whether there is such a record, the domain knows. Null
+// is no id, as it is no text: the library would read the word null.
 func UnmarshalID(v any) (string, error) {
+	if v == nil {
+		return "", nil
+	}
 	s, err := graphql.UnmarshalID(v)
 	if err != nil {
 		return "", unfit("type", "Give an id.")

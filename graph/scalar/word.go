@@ -20,10 +20,11 @@ func capitals[W ~string](word W) graphql.Marshaler {
 	return text(strings.ToUpper(strings.ReplaceAll(string(word), ".", "_")))
 }
 
-// small reads a word back; the library has checked that the enum has it.
+// small reads a word back; the library has checked that the enum has it. Null,
+// which the library hands over wherever Go has no pointer, is no word.
 func small[W ~string](v any) (W, error) {
 	word, ok := v.(string)
-	if !ok {
+	if !ok && v != nil {
 		return "", unfit("type", "Give a value of the enum.")
 	}
 	return W(strings.ToLower(word)), nil

@@ -1,0 +1,66 @@
+package graph_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"github.com/vektah/gqlparser/v2/ast"
+)
+
+// nulls is null for whatever may be left out, in every member of an input.
+func nulls(s *ast.Schema, of *ast.Type) any {
+	def := s.Types[of.Name()]
+	if def.Kind != ast.InputObject {
+		return nil
+	}
+	all := map[string]any{}
+	for _, field := range def.Fields {
+		if field.Type.NonNull {
+			return nil
+		}
+		all[field.Name] = nil
+	}
+	return all
+}
+
+// Clients of generated types send null for what their program left out.
+func TestNullIsWhatIsLeftOut(t *testing.T) {
+	t.Parallel()
+	d, s := open(t), schema(t)
+	d.Cover("quake-circle", nil)
+	asked := 0
+	for _, field := range s.Query.Fields {
+		filter := field.Arguments.ForName("filter")
+		if filter == nil {
+			continue
+		}
+		asked++
+		variables, names, uses := map[string]any{}, []string{}, []string{}
+		for _, argument := range field.Arguments {
+			variables[argument.Name] = nulls(s, argument.Type)
+			names = append(names, "$"+argument.Name+": "+argument.Type.String())
+			uses = append(uses, argument.Name+": $"+argument.Name)
+		}
+		document := "query(" + strings.Join(names, ", ") + ") { " + field.Name + "(" + strings.Join(uses, ", ") + ") { totalCount } }"
+		require.NotEmpty(t, variables["filter"], field.Name)
+		all := d.data(t, "{ "+field.Name+" { totalCount } }", nil)
+		require.Equal(t, all, d.data(t, document, variables), field.Name)
+	}
+	require.Greater(t, asked, 8)
+}
+
+func TestNullIsNoneOfSeveral(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	policy := d.Cover("quake-circle", nil)
+	quake := map[string]any{"id": nil, "sourceEvent": nil, "asIf": map[string]any{
+		"earthquake": map[string]any{"location": map[string]any{"latitude": 0, "longitude": 0}, "magnitude": "5.5", "depthKm": nil, "at": nil}, "storm": nil, "rain": nil,
+	}}
+	explained := d.data(t, `query($id: ID!, $of: OccurrenceRefInput!) { explain(policyId: $id, occurrence: $of) { met } }`, map[string]any{"id": policy.ID, "of": quake})
+	require.Equal(t, map[string]any{"explain": map[string]any{"met": false}}, explained)
+
+	claim := map[string]any{"policyId": policy.ID, "origin": nil, "observationId": nil, "sourceEvent": nil, "occurredAt": nil, "description": nil, "requestedAmount": nil}
+	opened := d.data(t, `mutation($in: OpenClaimInput!) { openClaim(input: $in) { claim { origin description } } }`, map[string]any{"in": claim})
+	require.Equal(t, map[string]any{"openClaim": map[string]any{"claim": map[string]any{"origin": "APPROVAL", "description": nil}}}, opened)
+}
