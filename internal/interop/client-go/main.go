@@ -10,12 +10,10 @@ import (
 	"fmt"
 	"log"
 	"net/http"
-	"os"
 	"time"
 
-	"golang.org/x/oauth2/clientcredentials"
-
 	v1 "parapet/internal/interop/client-go/generated/v1"
+	"parapet/internal/interop/client-go/partner"
 )
 
 // patience bounds the whole story; it usually takes two seconds.
@@ -30,41 +28,56 @@ func main() {
 		err = s.play(ctx)
 	}
 	if err != nil {
-		log.Fatalf("Go client: after %d checks: %v", s.checks, err)
+		log.Fatalf("Go client: after %d checks: %v", s.Passed, err)
 	}
-	fmt.Printf("Go client: %d checks passed\n", s.checks)
+	fmt.Printf("Go client: %d checks passed\n", s.Passed)
 }
 
 // story is one partner's way to a payout, and how much of it held.
 type story struct {
-	api    *v1.ClientWithResponses
-	checks int
+	partner.Checks
+
+	api *v1.ClientWithResponses
 }
 
-// newStory signs in as acme, by RFC 6749's client credentials.
 func newStory(ctx context.Context) (*story, error) {
-	var ready struct {
-		BaseURL  string `json:"base_url"`
-		TokenURL string `json:"token_url"`
-		Clients  []struct {
-			Name   string `json:"name"`
-			ID     string `json:"client_id"`
-			Secret string `json:"client_secret"`
-		} `json:"clients"`
-	}
 	s := &story{}
-	if err := json.Unmarshal([]byte(os.Getenv("PARAPET")), &ready); err != nil {
-		return s, fmt.Errorf("the server's ready line: %w", err)
+	ready, err := partner.ReadReady()
+	if err != nil {
+		return s, err
 	}
-	for _, c := range ready.Clients {
-		if c.Name == "acme" {
-			account := clientcredentials.Config{ClientID: c.ID, ClientSecret: c.Secret, TokenURL: ready.TokenURL}
-			var err error
-			s.api, err = v1.NewClientWithResponses(ready.BaseURL+"/v1", v1.WithHTTPClient(account.Client(ctx)))
-			return s, err
-		}
+	acme, err := ready.SignIn(ctx, "acme")
+	if err != nil {
+		return s, err
 	}
-	return s, errors.New("the server has no client acme")
+	s.api, err = v1.NewClientWithResponses(ready.BaseURL+"/v1", v1.WithHTTPClient(acme))
+	return s, err
+}
+
+// response is what every generated answer has.
+type response interface {
+	StatusCode() int
+	GetBody() []byte
+}
+
+// expect fails when there is no answer, or one with another status.
+func expect(r response, err error, status int) error {
+	if err != nil {
+		return err
+	}
+	if r.StatusCode() != status {
+		return fmt.Errorf("status %d instead of %d: %s", r.StatusCode(), status, r.GetBody())
+	}
+	return nil
+}
+
+// answered is expect, counted.
+func (s *story) answered(r response, err error, status int) error {
+	if err := expect(r, err, status); err != nil {
+		return err
+	}
+	s.Passed++
+	return nil
 }
 
 func (s *story) play(ctx context.Context) error {
@@ -104,8 +117,8 @@ func (s *story) quote(ctx context.Context) (*v1.Quote, error) {
 	read, err := s.api.GetQuoteWithResponse(ctx, quote.ID, nil)
 	return quote, errors.Join(
 		s.answered(read, err, http.StatusOK),
-		s.check(quote.Status == v1.QuoteStatusPriced, "the quote is %s", quote.Status),
-		s.check(sum == quote.Price.Premium.Amount, "the lines sum to %d, the premium is %d", sum, quote.Price.Premium.Amount),
+		s.Check(quote.Status == v1.QuoteStatusPriced, "the quote is %s", quote.Status),
+		s.Check(sum == quote.Price.Premium.Amount, "the lines sum to %d, the premium is %d", sum, quote.Price.Premium.Amount),
 	)
 }
 
@@ -119,15 +132,15 @@ func (s *story) bind(ctx context.Context, quote *v1.Quote) (*v1.Policy, error) {
 	}
 	policy := answer.JSON201
 	return policy, errors.Join(
-		s.check(policy.Status == v1.PolicyStatusActive, "the policy is %s", policy.Status),
-		s.check(policy.TermsHash == quote.TermsHash, "the policy has other terms than the quote"),
+		s.Check(policy.Status == v1.PolicyStatusActive, "the policy is %s", policy.Status),
+		s.Check(policy.TermsHash == quote.TermsHash, "the policy has other terms than the quote"),
 	)
 }
 
 // rehearse posts a quake that only acme's policies see, and waits for its claim.
 func (s *story) rehearse(ctx context.Context, policy *v1.Policy) (string, error) {
 	place := policy.Cover.Place
-	if err := s.check(place.Latitude != nil && place.Longitude != nil, "a circle without a centre"); err != nil {
+	if err := s.Check(place.Latitude != nil && place.Longitude != nil, "a circle without a centre"); err != nil {
 		return "", err
 	}
 	// A body that is one of two shapes is marshalled here: the generated request
@@ -147,7 +160,7 @@ func (s *story) rehearse(ctx context.Context, policy *v1.Policy) (string, error)
 		return "", err
 	}
 	var claimID string
-	err = s.until(ctx, "a claim", func() (bool, error) {
+	err = s.Until(ctx, "a claim", func() (bool, error) {
 		answer, err := s.api.GetPolicyWithResponse(ctx, policy.ID, nil)
 		if err := expect(answer, err, http.StatusOK); err != nil || len(answer.JSON200.Claims) == 0 {
 			return false, err
@@ -169,7 +182,7 @@ func (s *story) collect(ctx context.Context, policy *v1.Policy, claimID string) 
 		return err
 	}
 	var claim *v1.Claim
-	err = s.until(ctx, "a payout", func() (bool, error) {
+	err = s.Until(ctx, "a payout", func() (bool, error) {
 		answer, err := s.api.GetClaimWithResponse(ctx, claimID, nil)
 		if err := expect(answer, err, http.StatusOK); err != nil || len(answer.JSON200.Payouts) == 0 {
 			return false, err
@@ -183,9 +196,9 @@ func (s *story) collect(ctx context.Context, policy *v1.Policy, claimID string) 
 	}
 	payout := claim.Payouts[0]
 	return errors.Join(
-		s.check(claim.Amount != nil && payout.Amount == *claim.Amount, "another amount was paid than is owed"),
-		s.check(payout.PayoutMethodID != nil && *payout.PayoutMethodID == method.JSON201.ID, "the payout went to another account"),
-		s.check(payout.ReleasedAt != nil, "the payout does not say when it was released"),
+		s.Check(claim.Amount != nil && payout.Amount == *claim.Amount, "another amount was paid than is owed"),
+		s.Check(payout.PayoutMethodID != nil && *payout.PayoutMethodID == method.JSON201.ID, "the payout went to another account"),
+		s.Check(payout.ReleasedAt != nil, "the payout does not say when it was released"),
 	)
 }
 
@@ -201,8 +214,8 @@ func (s *story) timeline(ctx context.Context, claimID string) error {
 		inOrder = inOrder && entry.Sequence == int64(i+1)
 	}
 	return errors.Join(
-		s.check(told, "the timeline does not tell of the payout"),
-		s.check(inOrder, "the timeline does not count 1, 2, 3 …"),
+		s.Check(told, "the timeline does not tell of the payout"),
+		s.Check(inOrder, "the timeline does not count 1, 2, 3 …"),
 	)
 }
 
@@ -214,11 +227,11 @@ func (s *story) mistake(ctx context.Context) error {
 		return err
 	}
 	problem := answer.ApplicationProblemJSON422
-	if err := s.check(problem != nil && problem.Errors != nil && len(*problem.Errors) > 0, "the problem names no member"); err != nil {
+	if err := s.Check(problem != nil && problem.Errors != nil && len(*problem.Errors) > 0, "the problem names no member"); err != nil {
 		return err
 	}
 	return errors.Join(
-		s.check(problem.Code == "validation_failed", "the code is %s", problem.Code),
-		s.check((*problem.Errors)[0].Pointer == "/context/radius_km", "the problem points at %s", (*problem.Errors)[0].Pointer),
+		s.Check(problem.Code == "validation_failed", "the code is %s", problem.Code),
+		s.Check((*problem.Errors)[0].Pointer == "/context/radius_km", "the problem points at %s", (*problem.Errors)[0].Pointer),
 	)
 }

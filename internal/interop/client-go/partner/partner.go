@@ -1,59 +1,83 @@
-package main
+// Package partner is what every partner's program here begins with: where the server
+// is, how to sign in, and a count of what held.
+package partner
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"net/http"
+	"os"
 	"time"
+
+	"golang.org/x/oauth2/clientcredentials"
 )
 
-// interval is how long until waits before it asks again.
+// interval is how long Until waits before it asks again.
 const interval = 100 * time.Millisecond
 
-// response is what every generated answer has.
-type response interface {
-	StatusCode() int
-	GetBody() []byte
+// Ready is the server's ready line.
+type Ready struct {
+	BaseURL    string `json:"base_url"`
+	GraphQLURL string `json:"graphql_url"`
+	TokenURL   string `json:"token_url"`
+	Clients    []struct {
+		Name   string `json:"name"`
+		ID     string `json:"client_id"`
+		Secret string `json:"client_secret"`
+	} `json:"clients"`
 }
 
-// expect fails when there is no answer, or one with another status.
-func expect(r response, err error, status int) error {
+// ReadReady reads the line where with-parapet leaves it.
+func ReadReady() (Ready, error) {
+	var ready Ready
+	if err := json.Unmarshal([]byte(os.Getenv("PARAPET")), &ready); err != nil {
+		return ready, fmt.Errorf("the server's ready line: %w", err)
+	}
+	return ready, nil
+}
+
+// Account is a client's, by RFC 6749's client credentials.
+func (r Ready) Account(name string) (*clientcredentials.Config, error) {
+	for _, c := range r.Clients {
+		if c.Name == name {
+			return &clientcredentials.Config{ClientID: c.ID, ClientSecret: c.Secret, TokenURL: r.TokenURL}, nil
+		}
+	}
+	return nil, fmt.Errorf("the server has no client %s", name)
+}
+
+// SignIn is an HTTP client with a client's token.
+func (r Ready) SignIn(ctx context.Context, name string) (*http.Client, error) {
+	account, err := r.Account(name)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if r.StatusCode() != status {
-		return fmt.Errorf("status %d instead of %d: %s", r.StatusCode(), status, r.GetBody())
-	}
-	return nil
+	return account.Client(ctx), nil
 }
 
-// answered is expect, counted.
-func (s *story) answered(r response, err error, status int) error {
-	if err := expect(r, err, status); err != nil {
-		return err
-	}
-	s.checks++
-	return nil
-}
+// Checks counts what held.
+type Checks struct{ Passed int }
 
-// check fails with what is wrong unless holds.
-func (s *story) check(holds bool, wrong string, args ...any) error {
+// Check fails with what is wrong unless holds.
+func (c *Checks) Check(holds bool, wrong string, args ...any) error {
 	if !holds {
 		return fmt.Errorf(wrong, args...)
 	}
-	s.checks++
+	c.Passed++
 	return nil
 }
 
-// until asks again until it is true or ctx ends. However often it asked, it is
+// Until asks again until it is true or ctx ends. However often it asked, it is
 // one check.
-func (s *story) until(ctx context.Context, what string, ask func() (bool, error)) error {
+func (c *Checks) Until(ctx context.Context, what string, ask func() (bool, error)) error {
 	for {
 		done, err := ask()
 		if err != nil {
 			return fmt.Errorf("%s: %w", what, err)
 		}
 		if done {
-			s.checks++
+			c.Passed++
 			return nil
 		}
 		select {

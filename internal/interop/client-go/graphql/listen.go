@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/Khan/genqlient/graphql"
+	"github.com/gorilla/websocket"
+
+	v1 "parapet/internal/interop/client-go/graphql/generated/v1"
+)
+
+// dialer lets genqlient speak through gorilla's WebSocket.
+type dialer struct{ *websocket.Dialer }
+
+func (d dialer) DialContext(ctx context.Context, url string, header http.Header) (graphql.WSConn, error) {
+	conn, answer, err := d.Dialer.DialContext(ctx, url, header)
+	if answer != nil {
+		_ = answer.Body.Close()
+	}
+	return conn, err
+}
+
+// socket is a WebSocket to the server.
+func (s *story) socket(with graphql.WebSocketOption) graphql.WebSocketClient {
+	url := strings.Replace(s.ready.GraphQLURL, "http", "ws", 1)
+	return graphql.NewClientUsingWebSocket(url, dialer{websocket.DefaultDialer}, with)
+}
+
+// listen hears the claim's story again, from its second sentence to the payout, and
+// is not let in with a wrong token.
+func (s *story) listen(ctx context.Context, claimID string) error {
+	account, err := s.ready.Account("acme")
+	if err != nil {
+		return err
+	}
+	token, err := account.Token(ctx)
+	if err != nil {
+		return err
+	}
+	socket := s.socket(graphql.WithWebsocketHeader(http.Header{"Authorization": {"Bearer " + token.AccessToken}}))
+	failed, err := socket.Start(ctx)
+	if err != nil {
+		return err
+	}
+	defer socket.Close() //nolint:errcheck // the program ends
+	told, _, err := v1.ClaimTimeline(ctx, socket, claimID, 1)
+	if err != nil {
+		return err
+	}
+	for sequence := int64(2); ; sequence++ {
+		entry, err := next(ctx, told, failed)
+		if err != nil {
+			return err
+		}
+		if err := s.Check(entry.Sequence == sequence, "sentence %d came instead of %d", entry.Sequence, sequence); err != nil {
+			return err
+		}
+		if entry.Kind == v1.TimelineKindPayoutReleased {
+			break
+		}
+	}
+	stranger := s.socket(graphql.WithConnectionParams(map[string]any{"Authorization": "Bearer not.a.token"}))
+	_, err = stranger.Start(ctx)
+	refused := (*websocket.CloseError)(nil)
+	return s.Check(errors.As(err, &refused) && refused.Code == 4403, "a wrong token is let in: %v", err)
+}
+
+// next is the next sentence of a story.
+func next(ctx context.Context, told <-chan v1.ClaimTimelineWsResponse, failed <-chan error) (*v1.ClaimTimelineClaimTimelineTimelineEntry, error) {
+	select {
+	case answer, more := <-told:
+		if !more || answer.Data == nil {
+			return nil, fmt.Errorf("the story ended: %v", answer.Errors)
+		}
+		return &answer.Data.ClaimTimeline, nil
+	case err := <-failed:
+		return nil, err
+	case <-ctx.Done():
+		return nil, errors.New("waited in vain for the payout to be told")
+	}
+}
