@@ -67,28 +67,23 @@ func (u *unit) startPayout(p *policyRow, claim *claimRow, row *payoutRow, method
 		row.PayoutMethodID, row.NextAttemptAt = &method.ID, &way.from
 		u.enqueue(ReleasePayout{Partner: row.Partner, ID: nounPayout.id(row.ID)})
 	}
-	err = u.sayPayout(claim, row, EventPayoutCreated, fmt.Sprintf("A payout of %s was made for the claim.", row.money()))
-	if err != nil {
+	err = u.sayPayout(claim, row, transfer{}, EventPayoutCreated, fmt.Sprintf("A payout of %s was made for the claim.", row.money()))
+	if err != nil || reason == "" {
 		return err
 	}
-	if reason != "" {
-		row.BlockedReason = &reason
-		event, err := step(u, &row.header, PayoutArrows, &row.Status, PayoutBlocked)
-		if err != nil {
-			return err
-		}
-		return u.sayPayout(claim, row, event, blockedSentence(reason))
-	}
-	return nil
+	row.BlockedReason = &reason
+	return u.stepPayout(claim, row, PayoutBlocked, blockedSentence(reason))
 }
 
-// sayPayout writes one event and its sentence in the claim's story.
-func (u *unit) sayPayout(claim *claimRow, row *payoutRow, kind EventType, summary string) error {
+// sayPayout writes one event, its sentence in the claim's story, and what it changed
+// in the ledger, where the payout stood as it was.
+func (u *unit) sayPayout(claim *claimRow, row *payoutRow, was transfer, kind EventType, summary string) error {
 	public := row.public()
 	event, err := u.record(kind, &row.header, nounPayout, public)
 	if err != nil {
 		return err
 	}
+	u.postPayout(event, row, was)
 	return u.tell(claim, kind, &event, summary, map[string]any{
 		"payout_id": public.ID, "status": row.Status, "amount": public.Amount,
 		"blocked_reason": row.BlockedReason, "provider_reference": row.ProviderReference,

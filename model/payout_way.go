@@ -126,5 +126,5 @@ func (u *unit) ready(ctx context.Context, claim *claimRow, row *payoutRow, metho
 	if err := u.save(ctx, row, "payout_method_id", "next_attempt_at", "approvals_needed"); err != nil {
 		return err
 	}
-	return u.sayPayout(claim, row, EventPayoutUpdated, summary)
+	return u.sayPayout(claim, row, row.stands(), EventPayoutUpdated, summary)
 }

@@ -144,7 +144,8 @@ func (u *unit) bound(ctx context.Context, quote *quoteRow, row *policyRow) (*wir
 	if _, err := wire.Keep(policy); err != nil {
 		return nil, err
 	}
-	_, err = u.record(EventPolicyActivated, &row.header, nounPolicy, policy)
+	activated, err := u.record(EventPolicyActivated, &row.header, nounPolicy, policy)
+	u.postPremium(activated, row, &quote.Price)
 	return policy, err
 }
 

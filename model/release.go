@@ -194,7 +194,7 @@ func (u *unit) set(claim *claimRow, row *payoutRow) error {
 		return u.stepPayout(claim, row, PayoutReleasing, fmt.Sprintf("The payout of %s is on its way to the rail.", row.money()))
 	}
 	u.touch(&row.header)
-	return u.sayPayout(claim, row, EventPayoutUpdated, "The rail is asked what became of the payout.")
+	return u.sayPayout(claim, row, row.stands(), EventPayoutUpdated, "The rail is asked what became of the payout.")
 }
 
 func (u *unit) order(row *payoutRow, method *payoutMethodRow, first time.Time) (*Release, error) {

@@ -106,7 +106,7 @@ func (u *unit) conclude(rail string, claim *claimRow, row *payoutRow, answer Rai
 		return again, u.stepPayout(claim, row, PayoutReconciling, "The rail's answer is unknown; it is asked until it is clear.")
 	}
 	u.touch(&row.header)
-	return again, u.sayPayout(claim, row, EventPayoutUpdated, "The rail's answer is still unknown.")
+	return again, u.sayPayout(claim, row, row.stands(), EventPayoutUpdated, "The rail's answer is still unknown.")
 }
 
 // payoutChange is a change of one payout on its way.

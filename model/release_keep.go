@@ -12,11 +12,12 @@ func (u *unit) stepPayout(claim *claimRow, row *payoutRow, to PayoutStatus, summ
 	if to != PayoutBlocked {
 		row.BlockedReason, row.HeldOver = nil, nil
 	}
+	was := row.stands()
 	event, err := step(u, &row.header, PayoutArrows, &row.Status, to)
 	if err != nil {
 		return err
 	}
-	return u.sayPayout(claim, row, event, summary)
+	return u.sayPayout(claim, row, was, event, summary)
 }
 
 // blockLocked moves a locked payout to blocked in memory, or changes why it is.
@@ -33,7 +34,7 @@ func (u *unit) blockLocked(claim *claimRow, row *payoutRow, reason BlockedReason
 		return nil
 	default:
 		u.touch(&row.header)
-		return u.sayPayout(claim, row, EventPayoutUpdated, blockedSentence(reason))
+		return u.sayPayout(claim, row, row.stands(), EventPayoutUpdated, blockedSentence(reason))
 	}
 }
 

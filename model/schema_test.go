@@ -22,6 +22,14 @@ func states[S ~string](arrows []model.Arrow[S]) []string {
 	return slices.Compact(all)
 }
 
+func words[S ~string](all []S) []string {
+	plain := make([]string, len(all))
+	for i, word := range all {
+		plain[i] = string(word)
+	}
+	return plain
+}
+
 func TestChecksInPostgresAreTheLifeCyclesInGo(t *testing.T) {
 	t.Parallel()
 	db, _ := modeltest.Database(t, 2)
@@ -40,6 +48,7 @@ func TestChecksInPostgresAreTheLifeCyclesInGo(t *testing.T) {
 			string(model.BlockedApproval), string(model.BlockedCompliance), string(model.BlockedMethodMissing), string(model.BlockedMethodUnverified),
 			string(model.BlockedOperator), string(model.BlockedRailMismatch), string(model.BlockedRailRejected),
 		},
+		"ledger_entries_account_check": words(model.LedgerAccounts()),
 		"payouts_held_over_check": {
 			string(model.BlockedApproval), string(model.BlockedMethodMissing), string(model.BlockedMethodUnverified), string(model.BlockedRailRejected),
 		},

@@ -24,9 +24,10 @@ type unit struct {
 	actor Actor
 	now   time.Time
 
-	events  []eventRow
-	entries []timelineRow
-	jobs    []Job
+	events   []eventRow
+	entries  []timelineRow
+	postings []postingSet
+	jobs     []Job
 }
 
 // header is what every partner's row begins with.
@@ -197,6 +198,9 @@ func (u *unit) commit(ctx context.Context) error {
 	}
 	if len(u.entries) > 0 {
 		u.keepEntries()
+	}
+	if len(u.postings) > 0 {
+		u.keepPostings()
 	}
 	if len(u.jobs) > 0 {
 		if err := u.send(ctx); err != nil {

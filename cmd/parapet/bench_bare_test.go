@@ -138,7 +138,14 @@ func (s *bare) bindPolicy(r *http.Request, partner string) (int, []byte, error) 
 		if _, err := tx.Exec(r.Context(), "update quotes set status = 'bound', policy_id = $1, version = version + 1, updated_at = now() where id = $2 and partner = $3", id, quote, partner); err != nil {
 			return err
 		}
-		return tell(r.Context(), tx, s.bound.about(quote, renamed), s.activated.about(id, renamed))
+		activated := s.activated.about(id, renamed)
+		if err := tell(r.Context(), tx, s.bound.about(quote, renamed), activated); err != nil {
+			return err
+		}
+		_, err = tx.Exec(r.Context(), `insert into ledger_entries (event_id, partner, account, policy_id, currency, amount, at)
+			select $1, partner, account, $2, currency, amount, now() from ledger_entries where event_id = $3`,
+			activated.value("id"), id, s.activated.value("id"))
+		return err
 	})
 	return http.StatusCreated, renamed(s.policy.record), err
 }

@@ -54,6 +54,9 @@ func (s sample) with(pairs ...any) sample {
 	return s
 }
 
+// value is what the sample has in a column.
+func (s sample) value(column string) any { return s.args[slices.Index(s.columns, column)] }
+
 // renamed puts a new id where a text has the sample's.
 func (s sample) renamed(id uuid.UUID) func([]byte) []byte {
 	prefix, _, _ := bytes.Cut(s.named, []byte("_"))
@@ -63,7 +66,7 @@ func (s sample) renamed(id uuid.UUID) func([]byte) []byte {
 
 // about is the sample, an event, told of another subject.
 func (s sample) about(subject uuid.UUID, renamed func([]byte) []byte) sample {
-	data := s.args[slices.Index(s.columns, "data")].([]byte)
+	data := s.value("data").([]byte)
 	return s.with("id", uuid.Must(uuid.NewV7()), "subject_id", subject, "data", renamed(data))
 }
 
@@ -75,7 +78,7 @@ func tell(ctx context.Context, tx pgx.Tx, events ...sample) error {
 		values = append(values, places(len(args), len(e.args)))
 		args = append(args, e.args...)
 		waiting = append(waiting, places(len(outbox), 2))
-		outbox = append(outbox, "acme", e.args[slices.Index(e.columns, "id")])
+		outbox = append(outbox, "acme", e.value("id"))
 	}
 	into, _, _ := strings.Cut(events[0].insert, " values ")
 	if _, err := tx.Exec(ctx, into+" values "+strings.Join(values, ", "), args...); err != nil {

@@ -1,0 +1,126 @@
+package model
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/shopspring/decimal"
+	"github.com/uptrace/bun"
+
+	"parapet/model/money"
+)
+
+// LedgerFilter narrows the ledger. Empty members do not.
+type LedgerFilter struct {
+	Partner  string // for operators; partners see their own
+	PolicyID string
+	Currency string
+}
+
+// Balance is what stands in one account in one currency. Balance is debits less
+// credits: an account whose nature is credit has a negative one.
+type Balance struct {
+	Account LedgerAccount
+	Partner *string // nil where all partners are summed
+	Debits  money.Money
+	Credits money.Money
+	Balance money.Money
+	Entries int64
+}
+
+// ledgerView is a checked filter and who looks.
+type ledgerView struct {
+	svc      *Service
+	actor    Actor
+	partner  string
+	policy   *uuid.UUID
+	currency string
+}
+
+// ledgerView checks who asks for what.
+func (s *Service) ledgerView(ctx context.Context, actor Actor, f LedgerFilter) (*ledgerView, error) {
+	for _, scope := range []Scope{ScopePoliciesRead, ScopeClaimsRead} {
+		if err := s.authorize(ctx, actor, scope); err != nil {
+			return nil, err
+		}
+	}
+	partner, err := actor.eyes(f.Partner)
+	if err != nil {
+		return nil, err
+	}
+	view := &ledgerView{svc: s, actor: actor, partner: partner, currency: f.Currency}
+	if f.PolicyID != "" {
+		id, err := nounPolicy.parse(f.PolicyID)
+		if err != nil {
+			return nil, badParameter("policy_id", "Use a policy's id, pol_ and 26 characters.")
+		}
+		view.policy = &id
+	}
+	return view, nil
+}
+
+// narrow applies the filter to entries, le.
+func (v *ledgerView) narrow(q *bun.SelectQuery) *bun.SelectQuery {
+	q = v.actor.tenancy(q)
+	if v.partner != "" && v.actor.Kind != ActorPartner {
+		q = q.Where("?TableAlias.partner = ?", v.partner)
+	}
+	if v.policy != nil {
+		q = q.Where("?TableAlias.policy_id = ?", v.policy)
+	}
+	if v.currency != "" {
+		q = q.Where("?TableAlias.currency = ?", v.currency)
+	}
+	return q
+}
+
+// Balances sums the ledger as it is now, or as it was before an instant: by account
+// and currency, and by partner where that is asked for. Partners see their own.
+// Errors: parameter_invalid, partner_mismatch.
+func (s *Service) Balances(ctx context.Context, actor Actor, f LedgerFilter, byPartner bool, before *time.Time) ([]Balance, error) {
+	view, err := s.ledgerView(ctx, actor, f)
+	if err != nil {
+		return nil, err
+	}
+	return view.balances(ctx, s.db, byPartner, before)
+}
+
+func (v *ledgerView) balances(ctx context.Context, db bun.IDB, byPartner bool, before *time.Time) ([]Balance, error) {
+	q := v.narrow(db.NewSelect().Model((*ledgerRow)(nil))).ColumnExpr("le.account, le.currency, count(*) as entries").
+		ColumnExpr("coalesce(sum(le.amount) filter (where le.amount > 0), 0) as debits, coalesce(-sum(le.amount) filter (where le.amount < 0), 0) as credits")
+	if before != nil {
+		q = q.Where("le.at < ?", before)
+	}
+	grouped := "le.account, le.currency"
+	if byPartner {
+		q, grouped = q.Column("le.partner"), grouped+", le.partner"
+	}
+	var rows []struct {
+		Partner         *string
+		Account         LedgerAccount
+		Currency        string
+		Debits, Credits decimal.Decimal
+		Entries         int64
+	}
+	order := "le.currency, array_position(array[?], le.account)"
+	if byPartner {
+		order = "le.partner, " + order
+	}
+	if err := q.GroupExpr(grouped).OrderExpr(order, bun.List(LedgerAccounts())).Scan(ctx, &rows); err != nil {
+		return nil, explain(fmt.Errorf("sum the ledger: %w", err))
+	}
+	balances := make([]Balance, len(rows))
+	for i, row := range rows {
+		in := amounts{currency: row.Currency}
+		balances[i] = Balance{
+			Account: row.Account, Partner: row.Partner, Entries: row.Entries,
+			Debits: in.of(row.Debits), Credits: in.of(row.Credits), Balance: in.of(row.Debits.Sub(row.Credits)),
+		}
+		if in.err != nil {
+			return nil, in.err
+		}
+	}
+	return balances, nil
+}

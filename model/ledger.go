@@ -1,0 +1,141 @@
+package model
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+
+	"parapet/model/pricing"
+)
+
+// LedgerAccount is where an amount stands in the double-entry ledger.
+type LedgerAccount string
+
+// The accounts, in the order in which statements list them. A debit is positive, a
+// credit negative; all balances of a currency sum to zero.
+const (
+	AccountPremiumReceivable LedgerAccount = "premium_receivable" // debit: what partners owe for bound cover
+	AccountPremiumWritten    LedgerAccount = "premium_written"    // credit: income, in full when cover is bound
+	AccountCommission        LedgerAccount = "commission"         // debit: the partners' share of it, an expense
+	AccountCommissionPayable LedgerAccount = "commission_payable" // credit: the same, as owed to them
+	AccountClaimsIncurred    LedgerAccount = "claims_incurred"    // debit: what approved claims cost
+	AccountReserve           LedgerAccount = "reserve"            // credit: owed to beneficiaries, not accepted by a rail
+	AccountRailClearing      LedgerAccount = "rail_clearing"      // credit: accepted by a rail, not confirmed by its report
+	AccountPayout            LedgerAccount = "payout"             // credit: money that left
+	AccountReturn            LedgerAccount = "return"             // debit: money of it that came back
+)
+
+// LedgerAccounts lists every account, in order.
+func LedgerAccounts() []LedgerAccount {
+	return []LedgerAccount{
+		AccountPremiumReceivable, AccountPremiumWritten, AccountCommission, AccountCommissionPayable,
+		AccountClaimsIncurred, AccountReserve, AccountRailClearing, AccountPayout, AccountReturn,
+	}
+}
+
+// postingSet is what one event changed: its sides sum to zero.
+type postingSet struct {
+	event, policy uuid.UUID
+	claim, payout *uuid.UUID
+	partner       string
+	currency      string
+	at            time.Time
+	sides         []ledgerSide
+}
+
+type ledgerSide struct {
+	account LedgerAccount
+	amount  int64
+}
+
+// transfer moves an amount from one account to another: the only way anything is
+// posted, so that no set can fail to balance. The zero value moves nothing.
+type transfer struct{ debit, credit LedgerAccount }
+
+// reversed takes a transfer back.
+func (t transfer) reversed() transfer { return transfer{t.credit, t.debit} }
+
+// stands is what a payout in its state is worth to the ledger. A move posts the
+// difference of two of them, so that the ledger says of every payout what its
+// status says, whatever way it came.
+func (r *payoutRow) stands() transfer {
+	switch r.Status {
+	case PayoutReleased:
+		return transfer{AccountClaimsIncurred, AccountRailClearing}
+	case PayoutReconciled:
+		return transfer{AccountClaimsIncurred, AccountPayout}
+	case PayoutReturned:
+		return transfer{AccountReturn, AccountPayout}
+	case PayoutCancelled:
+		if r.Settled {
+			return transfer{AccountClaimsIncurred, AccountPayout}
+		}
+		return transfer{}
+	case PayoutPending, PayoutReleasing, PayoutBlocked, PayoutReconciling:
+	}
+	return transfer{AccountClaimsIncurred, AccountReserve}
+}
+
+// postPayout posts that a payout stands elsewhere than it did.
+func (u *unit) postPayout(event uuid.UUID, row *payoutRow, was transfer) {
+	if now := row.stands(); now != was {
+		set := postingSet{event: event, policy: row.PolicyID, claim: &row.ClaimID, payout: &row.ID, partner: row.Partner, currency: row.Currency, at: u.now}
+		set.post(now, row.Amount)
+		set.post(was.reversed(), row.Amount)
+		u.postings = append(u.postings, set)
+	}
+}
+
+// postPremium posts the premium of cover that was bound and the partner's share.
+func (u *unit) postPremium(event uuid.UUID, row *policyRow, price *pricing.Price) {
+	set := postingSet{event: event, policy: row.ID, partner: row.Partner, currency: row.Currency, at: u.now, sides: make([]ledgerSide, 0, 4)}
+	set.post(transfer{AccountPremiumReceivable, AccountPremiumWritten}, row.PremiumAmount)
+	for _, line := range price.Lines {
+		if line.Kind == pricing.Commission {
+			set.post(transfer{AccountCommission, AccountCommissionPayable}, line.Amount.Amount)
+		}
+	}
+	u.postings = append(u.postings, set)
+}
+
+// post adds a transfer.
+func (s *postingSet) post(t transfer, amount int64) {
+	if t != (transfer{}) {
+		s.side(t.debit, amount)
+		s.side(t.credit, -amount)
+	}
+}
+
+// side adds one side of a transfer; an account stands in a set once.
+func (s *postingSet) side(account LedgerAccount, amount int64) {
+	for i := range s.sides {
+		if s.sides[i].account == account {
+			s.sides[i].amount += amount
+			return
+		}
+	}
+	s.sides = append(s.sides, ledgerSide{account, amount})
+}
+
+// keepPostings writes all sets in one statement, which Postgres holds to their sums.
+func (u *unit) keepPostings() {
+	n := len(u.postings)
+	events, policies, claims, payouts := make([]uuid.UUID, n), make([]uuid.UUID, n), make([]*uuid.UUID, n), make([]*uuid.UUID, n)
+	partners, currencies, times := make([]string, n), make([]string, n), make([]time.Time, n)
+	sets, accounts, amounts := make([]int64, 0, 4*n), make([]string, 0, 4*n), make([]int64, 0, 4*n)
+	for i, set := range u.postings {
+		events[i], policies[i], claims[i], payouts[i] = set.event, set.policy, set.claim, set.payout
+		partners[i], currencies[i], times[i] = set.partner, set.currency, set.at
+		for _, side := range set.sides {
+			if side.amount != 0 {
+				sets, accounts, amounts = append(sets, int64(i+1)), append(accounts, string(side.account)), append(amounts, side.amount)
+			}
+		}
+	}
+	u.later.Queue(`insert into ledger_entries (event_id, partner, account, policy_id, claim_id, payout_id, currency, amount, at)
+		select s.event_id, s.partner, e.account, s.policy_id, s.claim_id, s.payout_id, s.currency, e.amount, s.at
+		from unnest($1::uuid[], $2::text[], $3::uuid[], $4::uuid[], $5::uuid[], $6::text[], $7::timestamptz[])
+				with ordinality as s (event_id, partner, policy_id, claim_id, payout_id, currency, at, place)
+			join unnest($8::bigint[], $9::text[], $10::bigint[]) as e (place, account, amount) using (place)`,
+		events, partners, policies, claims, payouts, currencies, times, sets, accounts, amounts)
+}

@@ -1,0 +1,203 @@
+package model
+
+import (
+	"context"
+	"encoding/csv"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"parapet/model/money"
+)
+
+// ledgerRow is one entry with the type of the event that it belongs to.
+type ledgerRow struct {
+	bun.BaseModel `bun:"table:ledger_entries,alias:le"`
+
+	EventID  uuid.UUID `bun:",pk,type:uuid"`
+	Partner  string    `bun:",pk"`
+	Account  LedgerAccount
+	PolicyID uuid.UUID  `bun:"type:uuid"`
+	ClaimID  *uuid.UUID `bun:"type:uuid"`
+	PayoutID *uuid.UUID `bun:"type:uuid"`
+	Currency string
+	Amount   int64
+	At       time.Time
+	Type     EventType `bun:",scanonly"`
+}
+
+// LedgerEntry is one side of a posting set.
+type LedgerEntry struct {
+	At       time.Time
+	EventID  string // names the posting set
+	Type     EventType
+	Account  LedgerAccount
+	Partner  string
+	PolicyID string
+	ClaimID  *string
+	PayoutID *string
+	Amount   money.Money // a debit is positive, a credit negative
+}
+
+func (r *ledgerRow) public() LedgerEntry {
+	return LedgerEntry{
+		At: r.At, EventID: nounEvent.id(r.EventID), Type: r.Type, Account: r.Account, Partner: r.Partner, PolicyID: nounPolicy.id(r.PolicyID),
+		ClaimID: nounClaim.optional(r.ClaimID), PayoutID: nounPayout.optional(r.PayoutID), Amount: money.New(r.Amount, r.Currency),
+	}
+}
+
+// Statement is what moved in the ledger in [From, To), and what stood before and
+// after. It is read live, each part by itself.
+type Statement struct {
+	From, To time.Time
+
+	*ledgerView
+}
+
+// OpenStatement checks what a statement is asked for. Without to it reaches to now,
+// without from it begins with the first entry. Errors: parameter_invalid,
+// partner_mismatch.
+func (s *Service) OpenStatement(ctx context.Context, actor Actor, f LedgerFilter, from, to *time.Time) (*Statement, error) {
+	view, err := s.ledgerView(ctx, actor, f)
+	if err != nil {
+		return nil, err
+	}
+	now, err := s.now(ctx)
+	if err != nil {
+		return nil, explain(fmt.Errorf("read clock: %w", err))
+	}
+	statement := &Statement{From: orTime(from, time.Unix(0, 0)).UTC(), To: orTime(to, now).UTC(), ledgerView: view}
+	if !statement.From.Before(statement.To) {
+		return nil, badParameter("from", "It must lie before to.")
+	}
+	return statement, nil
+}
+
+// Opening is what stood when the statement begins.
+func (t *Statement) Opening(ctx context.Context) ([]Balance, error) {
+	return t.balances(ctx, t.svc.db, false, &t.From)
+}
+
+// Closing is what stood when it ends.
+func (t *Statement) Closing(ctx context.Context) ([]Balance, error) {
+	return t.balances(ctx, t.svc.db, false, &t.To)
+}
+
+// entries are those of the statement, oldest first.
+func (t *Statement) entries(db bun.IDB) *bun.SelectQuery {
+	return t.narrow(db.NewSelect().Model((*ledgerRow)(nil))).Where("le.at >= ?", t.From).Where("le.at < ?", t.To).
+		ColumnExpr("le.*, e.type").Join("join events as e on e.id = le.event_id and e.partner = le.partner").
+		OrderExpr("le.at, le.event_id, le.account")
+}
+
+// Entries is a page of the statement's entries, oldest first. Errors:
+// parameter_invalid, cursor_invalid.
+func (t *Statement) Entries(ctx context.Context, in PageRequest) (*Page[LedgerEntry], error) {
+	p, err := t.svc.page(t.actor, in, fmt.Sprintf("statement/%q/%v/%q/%d/%d", t.partner, t.policy, t.currency, t.From.UnixMicro(), t.To.UnixMicro()))
+	if err != nil {
+		return nil, err
+	}
+	p.count = t.svc.counting(t.narrow(t.svc.db.NewSelect().Model((*ledgerRow)(nil))).ColumnExpr("1").Where("le.at >= ?", t.From).Where("le.at < ?", t.To))
+	q := t.entries(t.svc.db).Limit(p.fetch())
+	if parts := strings.Split(p.after, "/"); len(parts) == 3 {
+		at, err := time.Parse(time.RFC3339Nano, parts[0])
+		if err != nil {
+			return nil, fmt.Errorf("cursor of a statement: %w", err)
+		}
+		q = q.Where("(le.at, le.event_id, le.account) > (?, ?::uuid, ?)", at, parts[1], parts[2])
+	}
+	var rows []ledgerRow
+	if err := q.Scan(ctx, &rows); err != nil {
+		return nil, explain(fmt.Errorf("read the ledger: %w", err))
+	}
+	return paged(p, rows, func(r *ledgerRow) string {
+		return fmt.Sprintf("%s/%s/%s", r.At.Format(time.RFC3339Nano), r.EventID, r.Account)
+	}, (*ledgerRow).public)
+}
+
+// statementColumns are the columns of a statement in CSV.
+var statementColumns = []string{"at", "event_id", "event_type", "account", "currency", "amount", "balance", "partner", "policy_id", "claim_id", "payout_id"}
+
+// Words of the lines of a statement that are not entries.
+const (
+	statementOpening = "opening_balance"
+	statementClosing = "closing_balance"
+)
+
+// WriteCSV writes the whole statement as RFC 4180 text, however long it is: the
+// opening balance of each account, every entry with the balance after it, and the
+// closing balances. Amounts are whole minor units; a debit is positive. It is read in
+// one snapshot, so that it always adds up.
+func (t *Statement) WriteCSV(ctx context.Context, to io.Writer) error {
+	return t.svc.view(ctx, func(ctx context.Context, tx bun.Tx, _ time.Time) error {
+		opening, err := t.balances(ctx, tx, false, &t.From)
+		if err != nil {
+			return err
+		}
+		out := statementWriter{Writer: csv.NewWriter(to), balances: map[string]int64{}}
+		out.UseCRLF = true
+		out.line(statementColumns...)
+		for _, b := range opening {
+			out.balances[string(b.Account)+b.Balance.Currency] = b.Balance.Amount
+			out.balance(t.From, statementOpening, b)
+		}
+		rows, err := t.entries(tx).Rows(ctx)
+		if err != nil {
+			return fmt.Errorf("read the ledger: %w", err)
+		}
+		defer func() { _ = rows.Close() }()
+		for rows.Next() {
+			var row ledgerRow
+			if err := t.svc.db.ScanRow(ctx, rows, &row); err != nil {
+				return fmt.Errorf("read an entry: %w", err)
+			}
+			out.entry(row.public())
+		}
+		if err := rows.Err(); err != nil {
+			return fmt.Errorf("read the ledger: %w", err)
+		}
+		closing, err := t.balances(ctx, tx, false, &t.To)
+		if err != nil {
+			return err
+		}
+		for _, b := range closing {
+			out.balance(t.To, statementClosing, b)
+		}
+		out.Flush()
+		return out.Error()
+	})
+}
+
+// statementWriter keeps the running balance of each account and currency.
+type statementWriter struct {
+	*csv.Writer
+
+	balances map[string]int64
+}
+
+// orEmpty is a text that may be absent.
+func orEmpty(text *string) string {
+	if text == nil {
+		return ""
+	}
+	return *text
+}
+
+// line writes one record; csv keeps the first error for Error.
+func (w *statementWriter) line(fields ...string) { _ = w.Write(fields) }
+
+func (w *statementWriter) balance(at time.Time, kind string, b Balance) {
+	w.line(at.Format(time.RFC3339Nano), "", kind, string(b.Account), b.Balance.Currency, "", strconv.FormatInt(b.Balance.Amount, 10), "", "", "", "")
+}
+
+func (w *statementWriter) entry(e LedgerEntry) {
+	account := string(e.Account) + e.Amount.Currency
+	w.balances[account] += e.Amount.Amount
+	w.line(e.At.UTC().Format(time.RFC3339Nano), e.EventID, string(e.Type), string(e.Account), e.Amount.Currency,
+		strconv.FormatInt(e.Amount.Amount, 10), strconv.FormatInt(w.balances[account], 10), e.Partner, e.PolicyID, orEmpty(e.ClaimID), orEmpty(e.PayoutID))
+}
