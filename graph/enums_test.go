@@ -1,8 +1,13 @@
 package graph_test
 
 import (
+	goast "go/ast"
+	"go/parser"
+	"go/token"
 	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -11,10 +16,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"parapet/model"
-	"parapet/model/account"
 	"parapet/model/hazard"
-	"parapet/model/pricing"
-	"parapet/model/trigger"
 )
 
 // schema is what callers see.
@@ -41,7 +43,7 @@ func states[S ~string](arrows []model.Arrow[S]) []string {
 	return all
 }
 
-func words[W ~string](of ...W) []string {
+func words[W ~string](of []W) []string {
 	var all []string
 	for _, word := range of {
 		all = append(all, string(word))
@@ -49,50 +51,84 @@ func words[W ~string](of ...W) []string {
 	return all
 }
 
-// enums are the words of the domain, by the enum that spells them in capitals.
-var enums = map[string][]string{
-	"ActorKind":          words(model.ActorSystem, model.ActorPartner, model.ActorOperator, model.ActorRail, model.ActorSource),
-	"Order":              words(model.NewestFirst, model.OldestFirst),
-	"QuoteStatus":        states(model.QuoteArrows),
-	"PolicyStatus":       states(model.PolicyArrows),
-	"ClaimStatus":        states(model.ClaimArrows),
-	"PayoutStatus":       states(model.PayoutArrows),
-	"PayoutMethodStatus": states(model.PayoutMethodArrows),
-	"CoverPhase":         words(model.CoverScheduled, model.CoverWaiting, model.CoverInForce, model.CoverEnded),
-	"ClaimOrigin":        words(model.OriginTrigger, model.OriginApproval),
-	"DecisionOutcome":    words(model.ClaimApproved, model.ClaimDeferred, model.ClaimDeclined),
-	"BlockedReason": words(model.BlockedMethodMissing, model.BlockedMethodUnverified, model.BlockedApproval, model.BlockedRailRejected,
-		model.BlockedRailMismatch, model.BlockedCompliance, model.BlockedOperator),
-	"EventType":             words(model.EventTypes()...),
-	"WebhookEndpointStatus": states(model.EndpointArrows),
-	"DeliveryStatus":        words(model.DeliveryPending, model.DeliveryDelivered, model.DeliveryParked),
-	"TimelineKind":          append(words(model.EventTypes()...), "trigger.observed"),
-	"ObservationKind":       words(hazard.Kinds()...), "ObservationStage": words(trigger.Preliminary, trigger.Final),
-	"PlaceKind": words(trigger.Circle, trigger.AtStation), "Direction": words(trigger.AtLeast, trigger.AtMost),
-	"WindRule":        words(trigger.LargerOfEnds, trigger.Interpolated),
-	"PayoutShapeKind": words(trigger.Lump, trigger.Step, trigger.Linear, trigger.Tick),
-	"PriceLineKind": words(pricing.ExpectedLoss, pricing.UncertaintyLoad, pricing.RiskLoad, pricing.Expense, pricing.Commission,
-		pricing.MinimumPremium),
-	"AccountType":   words(account.TypeIBAN, account.TypeUSBankAccount, account.TypeMobileMoney),
-	"USAccountType": words(account.Checking, account.Savings),
+// constants are the words of a type, as its package declares them: whoever adds one
+// there is told here to add it to the schema.
+func constants(t *testing.T, folder, of string) (all []string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("..", folder, "*.go"))
+	require.NoError(t, err)
+	for _, file := range files {
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+		require.NoError(t, err)
+		for _, declaration := range parsed.Decls {
+			if general, ok := declaration.(*goast.GenDecl); ok && general.Tok == token.CONST {
+				for _, spec := range general.Specs {
+					all = append(all, word(t, spec.(*goast.ValueSpec), of)...)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// word is a constant's word, if it is of the type.
+func word(t *testing.T, spec *goast.ValueSpec, of string) []string {
+	t.Helper()
+	if kind, ok := spec.Type.(*goast.Ident); !ok || kind.Name != of {
+		return nil
+	}
+	text, err := strconv.Unquote(spec.Values[0].(*goast.BasicLit).Value)
+	require.NoError(t, err)
+	return []string{text}
+}
+
+// enums are the words of the domain, by the enum that spells them in capitals: one
+// list each, which is the domain's own.
+func enums(t *testing.T) map[string][]string {
+	t.Helper()
+	all := map[string][]string{
+		"QuoteStatus": states(model.QuoteArrows), "PolicyStatus": states(model.PolicyArrows), "ClaimStatus": states(model.ClaimArrows),
+		"PayoutStatus": states(model.PayoutArrows), "PayoutMethodStatus": states(model.PayoutMethodArrows), "WebhookEndpointStatus": states(model.EndpointArrows),
+		"EventType": words(model.EventTypes()), "TimelineKind": append(words(model.EventTypes()), "trigger.observed"),
+		"ObservationKind": words(hazard.Kinds()), "DecisionOutcome": words(model.DecisionOutcomes()), "FindingKind": model.FindingKinds(),
+		"HoldReason": words(model.HoldReasons()), "ResolutionOutcome": words(model.ResolutionOutcomes()),
+	}
+	for name, of := range map[string]string{
+		"ActorKind": "model.ActorKind", "AttachmentStatus": "model.AttachmentStatus", "BlockedReason": "model.BlockedReason", "BookDimension": "model.Dimension",
+		"ClaimOrigin": "model.Origin", "CoverPhase": "model.CoverPhase", "DeliveryStatus": "model.DeliveryStatus", "DeterminationStage": "model.DeterminationStage",
+		"Operation": "model.Operation", "Order": "model.Order", "PartnerStatus": "model.PartnerStatus", "ReasonCode": "model.ReasonCode",
+		"RecordingResult": "model.RecordingResult", "ReportLineResult": "model.LineResult", "ReportLineStatus": "model.LineStatus", "SeriesInterval": "model.Interval",
+		"AccountType": "model/account.Type", "USAccountType": "model/account.AccountType", "PriceLineKind": "model/pricing.LineKind",
+		"Direction": "model/trigger.Direction", "ObservationStage": "model/trigger.Stage", "PayoutShapeKind": "model/trigger.Shape",
+		"PlaceKind": "model/trigger.PlaceKind", "WindRule": "model/trigger.WindRule",
+	} {
+		folder, kind, _ := strings.Cut(of, ".")
+		all[name] = constants(t, folder, kind)
+	}
+	return all
 }
 
 func TestEnumsAreTheDomainsWords(t *testing.T) {
 	t.Parallel()
-	types := schema(t).Types
-	for name, words := range enums {
+	lists := enums(t)
+	for name, def := range schema(t).Types {
+		if def.Kind != ast.Enum || def.BuiltIn {
+			continue
+		}
+		require.NotEmpty(t, lists[name], "say in enums which list of the domain %s spells in capitals", name)
 		var want, have []string
-		for _, word := range words {
+		for _, word := range lists[name] {
 			want = append(want, strings.ToUpper(strings.ReplaceAll(word, ".", "_")))
 		}
-		require.NotNil(t, types[name], name)
-		for _, value := range types[name].EnumValues {
+		for _, value := range def.EnumValues {
 			have = append(have, value.Name)
 		}
 		slices.Sort(want)
 		slices.Sort(have)
 		require.Equal(t, slices.Compact(want), have, name)
+		delete(lists, name)
 	}
+	require.Empty(t, lists, "there is no such enum")
 }
 
 func TestEverythingIsDescribed(t *testing.T) {

@@ -44,8 +44,13 @@ type AttachmentRequest struct {
 const (
 	maxAttachment  = 10 << 20
 	maxAttachments = 50
-	stored         = "stored"
 )
+
+// AttachmentStatus is where a document stands.
+type AttachmentStatus = string
+
+// AttachmentStored is a document whose bytes are safe.
+const AttachmentStored AttachmentStatus = "stored"
 
 func (in *AttachmentRequest) digest() string {
 	sum := sha256.Sum256(in.Content)
@@ -96,7 +101,7 @@ func (u *unit) attach(ctx context.Context, claim uuid.UUID, key string, in Attac
 		return nil, Fail(CodeStateConflict, "A claim takes at most %d attachments.", maxAttachments)
 	}
 	row := &attachmentRow{
-		header: u.fresh(on.Partner), ClaimID: on.ID, Status: stored, FileName: in.FileName, ContentType: in.ContentType,
+		header: u.fresh(on.Partner), ClaimID: on.ID, Status: AttachmentStored, FileName: in.FileName, ContentType: in.ContentType,
 		Size: int64(len(in.Content)), SHA256: in.digest(), Purpose: in.Purpose, Description: in.Description, StorageKey: key,
 	}
 	if _, err := u.NewInsert().Model(row).Exec(ctx); err != nil {

@@ -57,7 +57,7 @@ func (s *Service) DecideClaim(ctx context.Context, actor Actor, in DecisionReque
 
 func (in *DecisionRequest) check(claim *claimRow, now time.Time) []FieldError {
 	c := fieldCheck{}
-	c.that(givable[in.Outcome] != nil, "/outcome", "enum", "Use approved, deferred or declined.")
+	c.that(slices.Contains(DecisionOutcomes(), in.Outcome), "/outcome", "enum", "Use approved, deferred or declined.")
 	c.amount(in, claim)
 	c.reasons(in, claim)
 	c.note(in.Note, "/note")

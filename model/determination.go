@@ -85,12 +85,21 @@ func publicDetermination(p *policyRow, facts trigger.Occurrence, d trigger.Deter
 	return public
 }
 
+// DeterminationStage is how settled the values are that a claim is judged by.
+type DeterminationStage = string
+
+// The stages: the source may still revise them, or stands by them.
+const (
+	DeterminationProvisional DeterminationStage = "provisional"
+	DeterminationFinal       DeterminationStage = "final"
+)
+
 // publicStage is a determination's word for the stage of its facts.
-func publicStage(s trigger.Stage) string {
+func publicStage(s trigger.Stage) DeterminationStage {
 	if s == trigger.Final {
-		return "final"
+		return DeterminationFinal
 	}
-	return "provisional"
+	return DeterminationProvisional
 }
 
 // missed is what a partner is told when the trigger is not met: every number

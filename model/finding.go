@@ -26,11 +26,15 @@ type findingRow struct {
 	ClosedReason *string
 }
 
+// FindingKind is in what a report and our payouts differ: what a line came to, or
+// that a line is missing.
+type FindingKind = string
+
 // Finding is a difference that an operator looks into.
 type Finding struct {
 	ID           string
 	At           time.Time
-	Kind         string // missing, unknown, amount, state or duplicate
+	Kind         FindingKind
 	Rail         string
 	ReportID     string
 	Line         *int // of the report, from 1; nil for what is missing

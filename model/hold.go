@@ -2,6 +2,7 @@ package model
 
 import (
 	"context"
+	"slices"
 
 	"parapet/model/wire"
 )
@@ -102,4 +103,7 @@ func (u *unit) liftHold(ctx context.Context, claim *claimRow, row *payoutRow) er
 // held tells whether a person keeps the payout from going out.
 func (r *payoutRow) held() bool { return r.BlockedReason != nil && r.BlockedReason.held() }
 
-func (b BlockedReason) held() bool { return b == BlockedOperator || b == BlockedCompliance }
+func (b BlockedReason) held() bool { return slices.Contains(HoldReasons(), b) }
+
+// HoldReasons are a person's reasons to keep a payout from going out.
+func HoldReasons() []BlockedReason { return []BlockedReason{BlockedOperator, BlockedCompliance} }

@@ -47,12 +47,15 @@ type revisionRow struct {
 	RecordedAt    time.Time
 }
 
+// RecordingResult is what became of one observation.
+type RecordingResult = string
+
 // The results of recording one observation.
 const (
-	ResultCreated   = "created"
-	ResultRevised   = "revised"
-	ResultUnchanged = "unchanged"
-	ResultRejected  = "rejected"
+	ResultCreated   RecordingResult = "created"
+	ResultRevised   RecordingResult = "revised"
+	ResultUnchanged RecordingResult = "unchanged"
+	ResultRejected  RecordingResult = "rejected"
 )
 
 // MaxObservations is the largest batch.

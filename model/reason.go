@@ -1,6 +1,7 @@
 package model
 
 import (
+	"maps"
 	"slices"
 	"strings"
 )
@@ -34,6 +35,9 @@ var givable = map[ClaimStatus][]ReasonCode{
 		ReasonDuplicateEvent, ReasonEvidenceNeeded, ReasonComplianceHold, ReasonOperatorDecision,
 	},
 }
+
+// DecisionOutcomes are what an operator can decide.
+func DecisionOutcomes() []ClaimStatus { return slices.Sorted(maps.Keys(givable)) }
 
 // givenReasons are the reasons in the order they were given, without repeats;
 // without any it was the operator's decision.

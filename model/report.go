@@ -35,17 +35,28 @@ type ReportLine struct {
 	Key       string // ours; empty where the rail did not carry it
 	Reference string // the rail's
 	Amount    money.Money
-	Status    string // settled, rejected, returned or underway
+	Status    LineStatus
 	Code      string // why, in the rail's own word
 	At        time.Time
 }
 
+// LineStatus is what a line says of its payment.
+type LineStatus = string
+
+// What a rail says of a payment.
+const (
+	LineSettled  LineStatus = "settled"
+	LineRejected LineStatus = "rejected"
+	LineReturned LineStatus = "returned"
+	LineUnderway LineStatus = "underway"
+)
+
 // Reconciliation is what became of a report.
 type Reconciliation struct {
 	ID      string
-	Again   bool           // it had been read before; nothing changed
-	Results map[string]int // lines by result
-	Missing int            // payouts that this report should have confirmed
+	Again   bool               // it had been read before; nothing changed
+	Results map[LineResult]int // lines by result
+	Missing int                // payouts that this report should have confirmed
 }
 
 // reportRow is a report that was read whole. Insert-only.
@@ -157,7 +168,7 @@ func (t *taking) line(line ReportLine) error {
 	c.that(money.Known(line.Amount.Currency), at+"/amount/currency", "value", "Use an ISO 4217 code in capitals, such as USD.")
 	c.that(line.Amount.Amount >= 0, at+"/amount/amount", "minimum", "Amounts are not negative; the status tells the way.")
 	switch line.Status {
-	case "settled", "rejected", "returned", "underway":
+	case LineSettled, LineRejected, LineReturned, LineUnderway:
 	default:
 		c.that(false, at+"/status", "enum", "Use settled, rejected, returned or underway.")
 	}
@@ -201,7 +212,7 @@ func (s *Service) reconciliation(ctx context.Context, id uuid.UUID, again bool) 
 		Result string
 		N      int
 	}
-	err := s.db.NewRaw("select coalesce(result, 'open') as result, count(*) as n from rail_report_lines where report_id = ? group by 1", id).Scan(ctx, &counts)
+	err := s.db.NewRaw("select result, count(*) as n from rail_report_lines where report_id = ? and result is not null group by 1", id).Scan(ctx, &counts)
 	if err != nil {
 		return nil, explain(fmt.Errorf("count lines: %w", err))
 	}

@@ -9,37 +9,48 @@ import (
 	"github.com/google/uuid"
 )
 
-// What a line of a report comes to. The last four are findings.
+// LineResult is what a line of a report comes to.
+type LineResult = string
+
+// The results of a line. The last four are findings.
 const (
-	lineReconciled = "reconciled"
-	lineReturned   = "returned"
-	lineRejected   = "rejected"
-	lineUnderway   = "underway"
-	lineUnknown    = "unknown"   // nobody's payout
-	lineAmount     = "amount"    // another amount or currency
-	lineState      = "state"     // money moved for a payout that was not with the rail
-	lineDuplicate  = "duplicate" // it was reported before
+	ResultReconciled LineResult = "reconciled"
+	ResultReturned   LineResult = "returned"
+	ResultRefused    LineResult = "rejected"
+	ResultUnderway   LineResult = "underway"
+	ResultUnknown    LineResult = "unknown"   // nobody's payout
+	ResultAmount     LineResult = "amount"    // another amount or currency
+	ResultState      LineResult = "state"     // money moved for a payout that was not with the rail
+	ResultDuplicate  LineResult = "duplicate" // it was reported before
 )
 
+// FindingMissing is a payout that no report has confirmed.
+const FindingMissing FindingKind = "missing"
+
+// FindingKinds lists what a report and our payouts can differ in.
+func FindingKinds() []FindingKind {
+	return []FindingKind{FindingMissing, ResultUnknown, ResultAmount, ResultState, ResultDuplicate}
+}
+
 // heed does what one line says.
-func (m *matching) heed(ctx context.Context, line *lineRow) (string, error) {
+func (m *matching) heed(ctx context.Context, line *lineRow) (LineResult, error) {
 	if line.payout == nil {
-		return lineUnknown, nil
+		return ResultUnknown, nil
 	}
 	out, ok := m.locked[*line.payout]
 	if !ok || out.row.Provider != nil && *out.row.Provider != line.Rail {
-		return lineUnknown, nil
+		return ResultUnknown, nil
 	}
 	m.paid = append(m.paid, out.row.ID)
 	switch line.Status {
-	case "settled":
+	case LineSettled:
 		return m.settled(out, line)
-	case "returned":
+	case LineReturned:
 		return m.returned(ctx, out, line)
-	case "rejected":
+	case LineRejected:
 		return m.rejected(ctx, out, line)
 	default:
-		return lineUnderway, nil
+		return ResultUnderway, nil
 	}
 }
 
@@ -48,12 +59,12 @@ func (r *payoutRow) underway() bool {
 }
 
 // differs tells why a line is not about the money that was sent; empty when it is.
-func (r *payoutRow) differs(line *lineRow) string {
+func (r *payoutRow) differs(line *lineRow) LineResult {
 	switch {
 	case line.Amount != r.Amount || line.Currency != r.Currency:
-		return lineAmount
+		return ResultAmount
 	case line.Key != "" && line.Key != r.key():
-		return lineState
+		return ResultState
 	default:
 		return ""
 	}
@@ -61,13 +72,13 @@ func (r *payoutRow) differs(line *lineRow) string {
 
 // settled confirms a payout; success reported settles every doubt. Money that moved
 // otherwise than it was sent keeps the payout from being sent once more.
-func (m *matching) settled(out outgoing, line *lineRow) (string, error) {
+func (m *matching) settled(out outgoing, line *lineRow) (LineResult, error) {
 	row, why := out.row, out.row.differs(line)
 	switch {
 	case row.Status == PayoutReconciled || row.Status == PayoutReturned:
-		return lineDuplicate, nil
+		return ResultDuplicate, nil
 	case why == "" && (row.Status == PayoutPending || row.Status == PayoutBlocked || row.Status == PayoutCancelled):
-		why = lineState
+		why = ResultState
 	}
 	if why != "" {
 		if row.underway() || row.Status == PayoutPending || row.Status == PayoutBlocked && !row.held() {
@@ -81,7 +92,7 @@ func (m *matching) settled(out outgoing, line *lineRow) (string, error) {
 		}
 	}
 	row.ReconciledAt = &m.now
-	return lineReconciled, m.stepPayout(out.claim, row, PayoutReconciled, fmt.Sprintf("The rail's report confirms the payout of %s.", row.money()))
+	return ResultReconciled, m.stepPayout(out.claim, row, PayoutReconciled, fmt.Sprintf("The rail's report confirms the payout of %s.", row.money()))
 }
 
 // accepted is the rail's answer that did not arrive.
@@ -96,13 +107,13 @@ func (m *matching) accepted(out outgoing, line *lineRow) error {
 
 // returned takes back a payout whose money came back and makes the one that takes
 // its place.
-func (m *matching) returned(ctx context.Context, out outgoing, line *lineRow) (string, error) {
+func (m *matching) returned(ctx context.Context, out outgoing, line *lineRow) (LineResult, error) {
 	row := out.row
 	switch {
 	case row.Status == PayoutReturned:
-		return lineDuplicate, nil
+		return ResultDuplicate, nil
 	case row.Status != PayoutReleased && row.Status != PayoutReconciled:
-		return lineState, nil
+		return ResultState, nil
 	}
 	if why := row.differs(line); why != "" {
 		return why, nil
@@ -124,26 +135,26 @@ func (m *matching) returned(ctx context.Context, out outgoing, line *lineRow) (s
 	again := row.successor(m.fresh(row.Partner))
 	m.again = append(m.again, again)
 	m.siblings[out.claim.ID] = append(m.siblings[out.claim.ID], again)
-	return lineReturned, m.startPayout(p, out.claim, again, methods[p.ID])
+	return ResultReturned, m.startPayout(p, out.claim, again, methods[p.ID])
 }
 
 // rejected is a definite refusal that came as a report. Of what was released before
 // it is a return.
-func (m *matching) rejected(ctx context.Context, out outgoing, line *lineRow) (string, error) {
+func (m *matching) rejected(ctx context.Context, out outgoing, line *lineRow) (LineResult, error) {
 	row := out.row
 	switch {
 	case row.Status == PayoutReleased:
 		return m.returned(ctx, out, line)
 	case row.Status == PayoutBlocked:
-		return lineRejected, nil // it is known
+		return ResultRefused, nil // it is known
 	case !row.underway() || row.differs(line) != "":
-		return lineState, nil
+		return ResultState, nil
 	}
 	m.later.Queue(`update payout_attempts set ended_at = coalesce(ended_at, $1), outcome = 'refused', code = $2
 		where payout_id = $3 and partner = $4 and key = $5 and coalesce(outcome, 'unknown') = 'unknown'`,
 		m.now, textOrNil(line.Code), row.ID, row.Partner, row.key())
 	_, err := m.conclude(line.Rail, out.claim, row, RailAnswer{Outcome: OutcomeRefused, Code: line.Code})
-	return lineRejected, err
+	return ResultRefused, err
 }
 
 // reopen takes a closed claim back up.
@@ -175,8 +186,7 @@ func (m *matching) become(ctx context.Context, claim *claimRow, to ClaimStatus, 
 
 // find keeps a line that does not fit.
 func (m *matching) find(line *lineRow) {
-	kinds := []string{lineUnknown, lineAmount, lineState, lineDuplicate}
-	if !slices.Contains(kinds, *line.Result) {
+	if !slices.Contains(FindingKinds(), *line.Result) {
 		return
 	}
 	row := &findingRow{ID: newID(), CreatedAt: m.now, Kind: *line.Result, Rail: line.Rail, ReportID: line.ReportID, Line: &line.Number}

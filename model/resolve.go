@@ -3,6 +3,7 @@ package model
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"parapet/model/wire"
 )
@@ -28,7 +29,7 @@ type ResolutionRequest struct {
 func (s *Service) ResolvePayout(ctx context.Context, actor Actor, in ResolutionRequest) (*wire.Payout, error) {
 	c := fieldCheck{}
 	released := in.Outcome == PayoutReleased
-	c.that(released || in.Outcome == PayoutBlocked || in.Outcome == PayoutCancelled, "/outcome", "enum", "Use released, blocked or cancelled.")
+	c.that(slices.Contains(ResolutionOutcomes(), in.Outcome), "/outcome", "enum", "Use released, blocked or cancelled.")
 	c.that(!released || in.Reference != "", "/reference", "required", "Give the rail's reference of the payment.")
 	c.that(released || in.Reference == "", "/reference", "not_allowed", "Only a released payout has a reference.")
 	c.that(len(in.Reference) <= maxRailReference && storable(in.Reference), "/reference", "length", fmt.Sprintf("Use at most %d bytes.", maxRailReference))
@@ -37,6 +38,12 @@ func (s *Service) ResolvePayout(ctx context.Context, actor Actor, in ResolutionR
 		func(ctx context.Context, u *unit, claim *claimRow, row *payoutRow) error {
 			return u.resolve(ctx, claim, row, in)
 		})
+}
+
+// ResolutionOutcomes are what evidence can show: the rail paid, did not, or did
+// something else.
+func ResolutionOutcomes() []PayoutStatus {
+	return []PayoutStatus{PayoutReleased, PayoutBlocked, PayoutCancelled}
 }
 
 // maxRailReference bounds a rail's name of a payment, in bytes.

@@ -35,11 +35,11 @@ var (
 // come with any release, which the introduction says.
 var enums = map[string]map[string][]any{
 	"Actor":         {"kind": words(model.ActorSystem, model.ActorPartner, model.ActorOperator, model.ActorRail, model.ActorSource)},
-	"Attachment":    {"status": words("stored")},
+	"Attachment":    {"status": words(model.AttachmentStored)},
 	"Claim":         {"status": states(model.ClaimArrows), "origin": words(model.OriginTrigger, model.OriginApproval)},
 	"ClaimBrief":    {"status": states(model.ClaimArrows)},
 	"Decision":      {"outcome": words(model.ClaimApproved, model.ClaimDeferred, model.ClaimDeclined)},
-	"Determination": {"stage": words("provisional", "final")},
+	"Determination": {"stage": words(model.DeterminationProvisional, model.DeterminationFinal)},
 	"Event":         {"type": eventTypes("")},
 	"Subject":       {"type": subjects()},
 	"TimelineEntry": {"kind": append(eventTypes(""), "trigger.observed")},
@@ -47,7 +47,7 @@ var enums = map[string]map[string][]any{
 		pricing.Commission, pricing.MinimumPremium)},
 	"Observation":       {"kind": observationKinds, "stage": observationStages},
 	"ObservationInput":  {"kind": observationKinds, "stage": observationStages},
-	"ObservationResult": {"result": words("created", "revised", "unchanged", "rejected")},
+	"ObservationResult": {"result": words(model.ResultCreated, model.ResultRevised, model.ResultUnchanged, model.ResultRejected)},
 	"Payout": {"status": states(model.PayoutArrows), "blocked_reason": words(model.BlockedMethodMissing, model.BlockedMethodUnverified,
 		model.BlockedApproval, model.BlockedRailRejected, model.BlockedRailMismatch, model.BlockedCompliance, model.BlockedOperator)},
 	"PayoutMethod": {"status": states(model.PayoutMethodArrows), "type": accountTypes},

@@ -14,6 +14,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"parapet/graph/node"
+	"parapet/graph/scalar"
 	"parapet/model"
 )
 
@@ -141,14 +142,14 @@ func (ec *executionContext) _Finding_kind(ctx context.Context, field graphql.Col
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
-			return ec.marshalNString2string(ctx, selections, v)
+			return ec.marshalNFindingKind2string(ctx, selections, v)
 		},
 		true,
 		true,
 	)
 }
 func (ec *executionContext) fieldContext_Finding_kind(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Finding", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("Finding", field, false, false, errors.New("field of type FindingKind does not have child fields"))
 }
 
 func (ec *executionContext) _Finding_rail(ctx context.Context, field graphql.CollectedField, obj *model.Finding) (ret graphql.Marshaler) {
@@ -472,14 +473,14 @@ func (ec *executionContext) _ReportResult_result(ctx context.Context, field grap
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
-			return ec.marshalNString2string(ctx, selections, v)
+			return ec.marshalNReportLineResult2string(ctx, selections, v)
 		},
 		true,
 		true,
 	)
 }
 func (ec *executionContext) fieldContext_ReportResult_result(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ReportResult", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ReportResult", field, false, false, errors.New("field of type ReportLineResult does not have child fields"))
 }
 
 func (ec *executionContext) _ReportResult_lines(ctx context.Context, field graphql.CollectedField, obj *node.ReportResult) (ret graphql.Marshaler) {
@@ -676,7 +677,7 @@ func (ec *executionContext) unmarshalInputReportLineInput(ctx context.Context, o
 			it.Amount = data
 		case "status":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("status"))
-			data, err := ec.unmarshalNString2string(ctx, v)
+			data, err := ec.unmarshalNReportLineStatus2string(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -985,6 +986,22 @@ func (ec *executionContext) marshalNFinding2ᚖparapetᚋmodelᚐFinding(ctx con
 	return ec._Finding(ctx, sel, v)
 }
 
+func (ec *executionContext) unmarshalNFindingKind2string(ctx context.Context, v any) (string, error) {
+	res, err := scalar.UnmarshalWord(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNFindingKind2string(ctx context.Context, sel ast.SelectionSet, v string) graphql.Marshaler {
+	_ = sel
+	res := scalar.MarshalWord(v)
+	if res == graphql.Null {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+	}
+	return res
+}
+
 func (ec *executionContext) unmarshalNReconcileInput2parapetᚋgraphᚋnodeᚐReconcileInput(ctx context.Context, v any) (node.ReconcileInput, error) {
 	res, err := ec.unmarshalInputReconcileInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -1017,6 +1034,38 @@ func (ec *executionContext) unmarshalNReportLineInput2ᚕᚖparapetᚋmodelᚐRe
 func (ec *executionContext) unmarshalNReportLineInput2ᚖparapetᚋmodelᚐReportLine(ctx context.Context, v any) (*model.ReportLine, error) {
 	res, err := ec.unmarshalInputReportLineInput(ctx, v)
 	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNReportLineResult2string(ctx context.Context, v any) (string, error) {
+	res, err := scalar.UnmarshalWord(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNReportLineResult2string(ctx context.Context, sel ast.SelectionSet, v string) graphql.Marshaler {
+	_ = sel
+	res := scalar.MarshalWord(v)
+	if res == graphql.Null {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+	}
+	return res
+}
+
+func (ec *executionContext) unmarshalNReportLineStatus2string(ctx context.Context, v any) (string, error) {
+	res, err := scalar.UnmarshalWord(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNReportLineStatus2string(ctx context.Context, sel ast.SelectionSet, v string) graphql.Marshaler {
+	_ = sel
+	res := scalar.MarshalWord(v)
+	if res == graphql.Null {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+	}
+	return res
 }
 
 func (ec *executionContext) marshalNReportResult2ᚕᚖparapetᚋgraphᚋnodeᚐReportResultᚄ(ctx context.Context, sel ast.SelectionSet, v []*node.ReportResult) graphql.Marshaler {

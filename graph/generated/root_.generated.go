@@ -9890,8 +9890,8 @@ type Finding {
   id: ID!
   "When it was found."
   at: DateTime!
-  "missing, unknown, amount, state or duplicate."
-  kind: String!
+  "In what the two differ."
+  kind: FindingKind!
   "Whose report."
   rail: String!
   "Which report."
@@ -9910,10 +9910,56 @@ type Finding {
   closedReason: String
 }
 
+"In what a report and our payouts differ."
+enum FindingKind {
+  "No report has confirmed the payout."
+  MISSING
+  "The line is about nobody's payout."
+  UNKNOWN
+  "Another amount or currency."
+  AMOUNT
+  "Money moved for a payout that was not with the rail."
+  STATE
+  "It was reported before."
+  DUPLICATE
+}
+
+"What a line of a report comes to."
+enum ReportLineResult {
+  "The payout is confirmed."
+  RECONCILED
+  "The money came back; another payout takes its place."
+  RETURNED
+  "The rail refused it."
+  REJECTED
+  "It is on its way."
+  UNDERWAY
+  "A finding: the line is about nobody's payout."
+  UNKNOWN
+  "A finding: another amount or currency."
+  AMOUNT
+  "A finding: money moved for a payout that was not with the rail."
+  STATE
+  "A finding: it was reported before."
+  DUPLICATE
+}
+
+"What a rail says of a payment."
+enum ReportLineStatus {
+  "It arrived."
+  SETTLED
+  "It was refused."
+  REJECTED
+  "It came back."
+  RETURNED
+  "It is on its way."
+  UNDERWAY
+}
+
 "How many lines of a report came to a result."
 type ReportResult {
-  "reconciled, returned, rejected, underway, unknown, amount, state or duplicate."
-  result: String!
+  "What they came to."
+  result: ReportLineResult!
   "How many."
   lines: Int!
 }
@@ -9944,8 +9990,8 @@ input ReportLineInput {
   reference: String! = ""
   "How much."
   amount: MoneyInput!
-  "settled, rejected, returned or underway."
-  status: String!
+  "What the rail says of the payment."
+  status: ReportLineStatus!
   "Why, in the rail's own word."
   code: String! = ""
   "When it was booked."
