@@ -35,6 +35,9 @@ func present(ctx context.Context, err error) *gqlerror.Error {
 			return shown
 		}
 	}
+	if len(shown.Path) > 0 {
+		ctx = visit.Doing(ctx, shown.Path[:1].String())
+	}
 	e := v.Shown(ctx, err)
 	if refusal.KindOf(e.Code).Status >= http.StatusInternalServerError {
 		v.Blame(err)

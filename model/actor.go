@@ -70,6 +70,9 @@ type Actor struct {
 	// Idempotency is the key of this request, nil without one. It travels with the
 	// actor because a key belongs to whoever uses it.
 	Idempotency *IdempotencyKey
+	// Request is the X-Request-Id, and Doing the operation as its door names it, for
+	// the audit log.
+	Request, Doing string
 	// Condition is what this request demands of a record, nil without one.
 	Condition *Condition
 }

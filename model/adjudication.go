@@ -69,6 +69,7 @@ func storable(text string) bool { return utf8.ValidString(text) && !strings.Cont
 // adjudicated keeps who did what, in the transaction of its effect.
 func (u *unit) adjudicated(row adjudicationRow) {
 	row.ID, row.CreatedAt, row.Author = newID(), u.now, u.actor.Name
+	u.deed.partner, u.deed.reason = row.Partner, row.Note
 	u.insert(&row)
 }
 

@@ -73,6 +73,7 @@ func (s *Service) SetCapacity(ctx context.Context, actor Actor, in CapacityReque
 		if err != nil {
 			return fmt.Errorf("set capacity: %w", err)
 		}
+		u.about("", row.Product, nil)
 		return u.answered(statusOK, "", capacity)
 	})
 	return capacity, err

@@ -107,6 +107,7 @@ func (s *Service) CloseFinding(ctx context.Context, actor Actor, in FindingReque
 			return fmt.Errorf("close finding: %w", err)
 		}
 		public := row.public()
+		u.about("", public.ID, &in.Reason)
 		return u.answered(statusOK, public.ID, &public)
 	})
 	if err != nil {

@@ -27,6 +27,7 @@ var (
 	nounReport        = noun{"report", "rep"}
 	nounFinding       = noun{"finding", "fnd"}
 	nounMoratorium    = noun{"moratorium", "mor"}
+	nounAudit         = noun{"audit_entry", "aud"}
 )
 
 // subjects are the nouns that events are about.

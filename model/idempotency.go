@@ -105,6 +105,9 @@ func (u *unit) answered(status int, id string, record any) error {
 }
 
 func (u *unit) keepAnswer(status int, id string, record any, secretUntil *time.Time) error {
+	if u.deed.subject == "" {
+		u.deed.subject = id
+	}
 	key := u.actor.Idempotency
 	if key == nil {
 		return nil

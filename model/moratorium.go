@@ -82,6 +82,7 @@ func (s *Service) DeclareMoratorium(ctx context.Context, actor Actor, in Morator
 			return fmt.Errorf("insert moratorium: %w", err)
 		}
 		moratorium = row.public()
+		u.about("", moratorium.ID, &in.Reason)
 		return u.answered(statusCreated, moratorium.ID, moratorium)
 	})
 	return moratorium, err

@@ -103,6 +103,7 @@ func (s *Service) Reconcile(ctx context.Context, actor Actor, in Report, read fu
 		if !absent(err) {
 			return fmt.Errorf("look for the report: %w", err)
 		}
+		u.about("", nounReport.id(row.ID), nil)
 		return insert(ctx, u, row)
 	})
 	again := errors.Is(err, known)

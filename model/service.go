@@ -58,6 +58,7 @@ type Service struct {
 	texts       texts
 	numbered    bell
 	webhooks    Webhooks
+	refusals    refusals
 }
 
 // New makes the domain layer. It does not touch the database.
@@ -110,6 +111,7 @@ func (s *Service) attempt(ctx context.Context, actor Actor, do func(context.Cont
 	if err := do(ctx, u); err != nil {
 		return err
 	}
+	u.audited(actor)
 	return u.commit(ctx)
 }
 

@@ -28,6 +28,7 @@ type unit struct {
 	entries  []timelineRow
 	postings []postingSet
 	jobs     []Job
+	deed     deed
 }
 
 // header is what every partner's row begins with.

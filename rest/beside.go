@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -26,10 +27,14 @@ func (d *door) beside(address string, handler http.Handler) http.Handler {
 			Admit: func(ctx context.Context) (model.Actor, error) {
 				return d.welcome(ctx, c, c.request.Header.Values("Authorization")...)
 			},
-			AdmitBy:  func(ctx context.Context, by string) (model.Actor, error) { return d.welcome(ctx, c, by) },
-			Known:    func(actor model.Actor) { c.actor = actor },
-			Lasting:  c.lasting,
-			Shown:    d.shown,
+			AdmitBy: func(ctx context.Context, by string) (model.Actor, error) { return d.welcome(ctx, c, by) },
+			Known:   func(actor model.Actor) { c.actor = actor },
+			Lasting: c.lasting,
+			Shown: func(ctx context.Context, err error) *model.Error {
+				shown := d.shown(ctx, err)
+				d.deny(c, shown, cmp.Or(visit.Done(ctx), c.actor.Doing))
+				return shown
+			},
 			Hurry:    c.hurry,
 			TooLarge: c.tooLarge,
 			CutOff:   c.cutOff,

@@ -55,6 +55,8 @@ type Config struct {
 	// from everybody else; nil means 1000 requests a second, 2000 in one go, on this
 	// node alone, and nothing where Limiter is Unlimited.
 	Strangers Limiter
+	// Refused is told who was refused for want of a permission; nil tells nobody.
+	Refused func(model.Actor, *model.Error)
 	// Beside are other doors of the same server, by address. They find a visit in
 	// their request's context, and share everything that comes before a door decides
 	// anything: request id, trace, log, time-out, who asks and how often.

@@ -31,6 +31,7 @@ type problem struct {
 // anything else is internal and its text stays in the log.
 func (d *door) refuse(ctx context.Context, c *call, err error) {
 	shown := d.shown(ctx, err)
+	d.deny(c, shown, c.actor.Doing)
 	kind := refusal.KindOf(shown.Code)
 	if kind.Status >= http.StatusInternalServerError {
 		c.cause = err
@@ -60,6 +61,18 @@ func (d *door) hint(c *call, shown *model.Error) {
 
 // aborted tells whether an answer failed after it had begun.
 func (c *call) aborted() bool { return c.cause != nil && !c.whole && c.status < http.StatusBadRequest }
+
+// deny has the audit log hear of a permission that was missing.
+func (d *door) deny(c *call, shown *model.Error, doing string) {
+	switch shown.Code { //nolint:exhaustive // the codes that are about a permission
+	case model.CodeInsufficientScope, model.CodePartnerMismatch, model.CodePartnerDisabled:
+		if d.Refused != nil {
+			actor := c.actor
+			actor.Doing = doing
+			d.Refused(actor, shown)
+		}
+	}
+}
 
 // shown is the error that may be shown.
 func (d *door) shown(ctx context.Context, err error) *model.Error {

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -256,6 +257,7 @@ func (d *door) admit(ctx context.Context, c *call, authorization ...string) erro
 	token, err := auth.BearerFrom(authorization...)
 	if err == nil {
 		c.actor, err = d.Authenticate(ctx, token)
+		c.actor.Request, c.actor.Doing = c.id, cmp.Or(c.route.id, c.route.path)
 	}
 	if err == nil {
 		return c.limited(ctx, d.Limiter, holder(c.actor))

@@ -126,7 +126,7 @@ func (a *app) wireAPI() error {
 	a.handler, err = rest.New(rest.Config{
 		Service: a.service, Family: a.settings.Family, BaseURL: a.settings.BaseURL, Log: a.log, Development: a.settings.Rehearsal,
 		Authenticate: verifier.Verify, Now: time.Now, Issuers: a.settings.Issuers, Limiter: a.limiter(), Strangers: a.strangers(),
-		Beside: doors, Meter: a.metrics.request,
+		Beside: doors, Meter: a.metrics.request, Refused: a.service.Refused,
 		Alive: a.river.Ping, // not the pool that requests wait for
 		Ready: func(ctx context.Context) error {
 			return errors.Join(a.db.Pool.Ping(ctx), migrations.Check(ctx, a.db.Pool), verifier.Ready(ctx))
@@ -209,6 +209,7 @@ func (a *app) run(ctx context.Context, listener, metrics net.Listener) error {
 			WriteTimeout: 90 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 			DisableGeneralOptionsHandler: true, // OPTIONS * is answered like everything else
 		}
+		group.Go(func() error { return a.keepRefusals(ctx) })
 		server.RegisterOnShutdown(a.service.EndWaits)
 		server.RegisterOnShutdown(a.graphql.Close)
 		group.Go(func() error {

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -11,8 +13,11 @@ import (
 	"parapet/model"
 )
 
-// jobsPath is where River's console is.
-const jobsPath = signin.Path + "/jobs"
+// Where River's console is, and the audit log.
+const (
+	jobsPath  = signin.Path + "/jobs"
+	auditPath = signin.Path + "/audit.csv"
+)
 
 // openDesk adds the operators' pages to the doors.
 func (a *app) openDesk(queue *jobs.Queue, keys model.Keys) error {
@@ -22,10 +27,19 @@ func (a *app) openDesk(queue *jobs.Queue, keys model.Keys) error {
 	config := signin.Config{
 		Issuer: a.settings.Issuers[0], Client: a.settings.DeskClient, Secret: a.settings.DeskSecret,
 		Origin: a.settings.BaseURL, Plain: a.settings.Loopback, Now: time.Now,
-		Links: []signin.Link{{Path: jobsPath + "/jobs", Title: "Jobs", About: "What is queued, runs or failed: River's console, with retry, cancel and pause."}},
+		Links: []signin.Link{
+			{Path: jobsPath + "/jobs", Title: "Jobs", About: "What is queued, runs or failed: River's console, with retry, cancel and pause."},
+			{Path: auditPath, Title: "Audit log", About: "What operators did and what was refused, as CSV, the newest first."},
+		},
 	}
 	for _, key := range keys.Seal {
 		config.Keys = append(config.Keys, key.Secret)
+	}
+	config.Heard = func(_ context.Context, who model.Actor, refused error) {
+		var refusal *model.Error
+		if errors.As(refused, &refusal) && refusal.Code == model.CodeInsufficientScope {
+			a.service.Refused(who, refusal)
+		}
 	}
 	desk, err := signin.New(config)
 	if err != nil {
@@ -36,8 +50,9 @@ func (a *app) openDesk(queue *jobs.Queue, keys model.Keys) error {
 	}
 	a.desk = desk.Doors()
 	maps.Copy(a.desk, map[string]http.Handler{
-		"GET " + jobsPath: http.RedirectHandler(jobsPath+"/jobs", http.StatusSeeOther),
-		jobsPath + "/":    desk.Guard(a.console),
+		"GET " + jobsPath:  http.RedirectHandler(jobsPath+"/jobs", http.StatusSeeOther),
+		"GET " + auditPath: desk.Guard(http.HandlerFunc(a.auditCSV)),
+		jobsPath + "/":     desk.Guard(a.pressed(a.console)),
 	})
 	return nil
 }

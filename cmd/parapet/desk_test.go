@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/csv"
 	"io"
 	"net/http"
 	"net/http/cookiejar"
@@ -92,4 +93,21 @@ func TestTheJobConsoleIsForOperators(t *testing.T) {
 	}
 	require.Equal(t, http.StatusForbidden, press("cross-site"))
 	require.Equal(t, http.StatusOK, press("same-origin"))
+	w.call(t, "acme", "POST", "/graphql", `{"query": "mutation { withdrawClaim(input: {claimId: \"clm_x\"}) { claim { id } } }"}`, 200)
+	w.call(t, "acme", "POST", "/v1/observations", quakeNow("6.1"), 403)
+	require.NoError(t, w.app.service.KeepRefusals(t.Context()))
+	answer, text = b.ask(t, http.MethodGet, "/ops/audit.csv", "")
+	require.Equal(t, http.StatusOK, answer.status)
+	lines, err := csv.NewReader(strings.NewReader(text)).ReadAll()
+	require.NoError(t, err)
+	var told [][]string
+	for _, line := range lines[1:] {
+		told = append(told, line[2:5])
+	}
+	require.ElementsMatch(t, [][]string{
+		{"refused", "GET /ops/callback", "partner"},
+		{"refused", "withdrawClaim", "partner"},
+		{"refused", "createObservations", "partner"},
+		{"done", "console PUT /api/queues/feeds/pause", "operator"},
+	}, told)
 }

@@ -98,6 +98,35 @@ type ComplexityRoot struct {
 		Node   func(childComplexity int) int
 	}
 
+	AuditConnection struct {
+		Edges              func(childComplexity int) int
+		Nodes              func(childComplexity int) int
+		PageInfo           func(childComplexity int) int
+		TotalCount         func(childComplexity int) int
+		TotalCountExceeded func(childComplexity int) int
+	}
+
+	AuditEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
+	AuditEntry struct {
+		Actor     func(childComplexity int) int
+		ActorKind func(childComplexity int) int
+		At        func(childComplexity int) int
+		Client    func(childComplexity int) int
+		Code      func(childComplexity int) int
+		ID        func(childComplexity int) int
+		Operation func(childComplexity int) int
+		Outcome   func(childComplexity int) int
+		Partner   func(childComplexity int) int
+		Reason    func(childComplexity int) int
+		RequestID func(childComplexity int) int
+		Subject   func(childComplexity int) int
+		Times     func(childComplexity int) int
+	}
+
 	Basis struct {
 		AnnualLossSquareSum   func(childComplexity int) int
 		AnnualLossSum         func(childComplexity int) int
@@ -1011,6 +1040,7 @@ type ComplexityRoot struct {
 	}
 
 	Query struct {
+		AuditLog         func(childComplexity int, first *int, after *string, filter *model.AuditFilter, order *string) int
 		Capacities       func(childComplexity int, first *int, after *string, filter *node.CapacityFilter) int
 		Claim            func(childComplexity int, id string) int
 		Claims           func(childComplexity int, first *int, after *string, filter *model.Filter, order *string) int
@@ -1538,6 +1568,129 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.AttachmentEdge.Node(childComplexity), true
+
+	case "AuditConnection.edges":
+		if e.ComplexityRoot.AuditConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AuditConnection.Edges(childComplexity), true
+	case "AuditConnection.nodes":
+		if e.ComplexityRoot.AuditConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AuditConnection.Nodes(childComplexity), true
+	case "AuditConnection.pageInfo":
+		if e.ComplexityRoot.AuditConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AuditConnection.PageInfo(childComplexity), true
+	case "AuditConnection.totalCount":
+		if e.ComplexityRoot.AuditConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AuditConnection.TotalCount(childComplexity), true
+	case "AuditConnection.totalCountExceeded":
+		if e.ComplexityRoot.AuditConnection.TotalCountExceeded == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AuditConnection.TotalCountExceeded(childComplexity), true
+
+	case "AuditEdge.cursor":
+		if e.ComplexityRoot.AuditEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AuditEdge.Cursor(childComplexity), true
+	case "AuditEdge.node":
+		if e.ComplexityRoot.AuditEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AuditEdge.Node(childComplexity), true
+
+	case "AuditEntry.actor":
+		if e.ComplexityRoot.AuditEntry.Actor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AuditEntry.Actor(childComplexity), true
+	case "AuditEntry.actorKind":
+		if e.ComplexityRoot.AuditEntry.ActorKind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AuditEntry.ActorKind(childComplexity), true
+	case "AuditEntry.at":
+		if e.ComplexityRoot.AuditEntry.At == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AuditEntry.At(childComplexity), true
+	case "AuditEntry.client":
+		if e.ComplexityRoot.AuditEntry.Client == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AuditEntry.Client(childComplexity), true
+	case "AuditEntry.code":
+		if e.ComplexityRoot.AuditEntry.Code == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AuditEntry.Code(childComplexity), true
+	case "AuditEntry.id":
+		if e.ComplexityRoot.AuditEntry.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AuditEntry.ID(childComplexity), true
+	case "AuditEntry.operation":
+		if e.ComplexityRoot.AuditEntry.Operation == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AuditEntry.Operation(childComplexity), true
+	case "AuditEntry.outcome":
+		if e.ComplexityRoot.AuditEntry.Outcome == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AuditEntry.Outcome(childComplexity), true
+	case "AuditEntry.partner":
+		if e.ComplexityRoot.AuditEntry.Partner == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AuditEntry.Partner(childComplexity), true
+	case "AuditEntry.reason":
+		if e.ComplexityRoot.AuditEntry.Reason == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AuditEntry.Reason(childComplexity), true
+	case "AuditEntry.requestId":
+		if e.ComplexityRoot.AuditEntry.RequestID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AuditEntry.RequestID(childComplexity), true
+	case "AuditEntry.subject":
+		if e.ComplexityRoot.AuditEntry.Subject == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AuditEntry.Subject(childComplexity), true
+	case "AuditEntry.times":
+		if e.ComplexityRoot.AuditEntry.Times == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AuditEntry.Times(childComplexity), true
 
 	case "Basis.annualLossSquareSum":
 		if e.ComplexityRoot.Basis.AnnualLossSquareSum == nil {
@@ -5458,6 +5611,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.PublishProductPayload.Product(childComplexity), true
 
+	case "Query.auditLog":
+		if e.ComplexityRoot.Query.AuditLog == nil {
+			break
+		}
+
+		args, err := ec.field_Query_auditLog_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.AuditLog(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*model.AuditFilter), args["order"].(*string)), true
 	case "Query.capacities":
 		if e.ComplexityRoot.Query.Capacities == nil {
 			break
@@ -6754,6 +6918,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputAsIfInput,
 		ec.unmarshalInputAsIfRainInput,
 		ec.unmarshalInputAsIfStormInput,
+		ec.unmarshalInputAuditFilter,
 		ec.unmarshalInputBeneficiaryInput,
 		ec.unmarshalInputBindPolicyInput,
 		ec.unmarshalInputBlockPayoutInput,
@@ -6901,6 +7066,101 @@ func newExecutionContext(
 }
 
 var sources = []*ast.Source{
+	{Name: "../schema/audit.graphqls", Input: `extend type Query {
+  """
+  What operators did, each line written in the transaction of its effect, and what was refused to anybody for want of a permission;
+  newest first. Nobody can change or delete a line. Scope operator. Errors: parameter_invalid, cursor_invalid.
+  """
+  auditLog(
+    "How many, 1 to 100; 25 when left out."
+    first: Int
+    "The endCursor of the page before."
+    after: String
+    "Only those that fit."
+    filter: AuditFilter
+    "The newest first when left out."
+    order: Order
+  ): AuditConnection!
+}
+
+"A line of the audit log."
+type AuditEntry {
+  "Id of the line, aud_…."
+  id: ID!
+  "When it was done; for what was refused, when it was written, up to a minute later."
+  at: DateTime!
+  "How it ended."
+  outcome: AuditOutcome!
+  "What was asked for: the mutation's name, the operation of the REST API, or the address."
+  operation: String!
+  "In which role; null when the token had none."
+  actorKind: ActorKind
+  "Who: the person, or the client where there is none."
+  actor: String!
+  "Through which OAuth client."
+  client: String!
+  "Whose record it was done to, or which partner was refused."
+  partner: String
+  "The record it was done to."
+  subject: ID
+  "Why, in the operator's words; or why it was refused."
+  reason: String
+  "The code of a refusal."
+  code: String
+  "X-Request-Id of the request; of the first one where a refusal repeats."
+  requestId: String
+  "A refusal that repeats is one line a minute."
+  times: Long!
+}
+
+"How what was asked for ended."
+enum AuditOutcome {
+  "It was done."
+  DONE
+  "It was refused."
+  REFUSED
+}
+
+"Narrows the audit log. What is left out does not narrow."
+input AuditFilter {
+  "Those that ended so."
+  outcome: AuditOutcome
+  "Those of one operation, such as decideClaim."
+  operation: String
+  "Those of one person or client."
+  actor: String
+  "Those about one partner."
+  partner: String
+  "Those about one record."
+  subject: ID
+  "From this time on."
+  from: DateTime
+  "Before this time."
+  to: DateTime
+}
+
+"A page of the audit log."
+type AuditConnection {
+  "The lines with their cursors."
+  edges: [AuditEdge!]!
+  "The lines."
+  nodes: [AuditEntry!]!
+  "Where the page stands."
+  pageInfo: PageInfo!
+  "How many lines the log has, counted up to 10000, and only when it is asked for."
+  totalCount: Int!
+  "Whether there are more than totalCount tells."
+  totalCountExceeded: Boolean!
+}
+
+"A line of a page."
+type AuditEdge {
+  "The line."
+  node: AuditEntry!
+  "Its place in the list."
+  cursor: String!
+}
+`, BuiltIn: false},
 	{Name: "../schema/capacity.graphqls", Input: `extend type Query {
   """
   The bounds of what may be at risk, by product, cell and currency. Scope operator; a partner learns what is left when it binds
@@ -11093,6 +11353,64 @@ func (ec *executionContext) childFields_AttachmentEdge(ctx context.Context, fiel
 		return ec.fieldContext_AttachmentEdge_node(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type AttachmentEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_AuditConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_AuditConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_AuditConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_AuditConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_AuditConnection_totalCount(ctx, field)
+	case "totalCountExceeded":
+		return ec.fieldContext_AuditConnection_totalCountExceeded(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AuditConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_AuditEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "node":
+		return ec.fieldContext_AuditEdge_node(ctx, field)
+	case "cursor":
+		return ec.fieldContext_AuditEdge_cursor(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AuditEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_AuditEntry(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_AuditEntry_id(ctx, field)
+	case "at":
+		return ec.fieldContext_AuditEntry_at(ctx, field)
+	case "outcome":
+		return ec.fieldContext_AuditEntry_outcome(ctx, field)
+	case "operation":
+		return ec.fieldContext_AuditEntry_operation(ctx, field)
+	case "actorKind":
+		return ec.fieldContext_AuditEntry_actorKind(ctx, field)
+	case "actor":
+		return ec.fieldContext_AuditEntry_actor(ctx, field)
+	case "client":
+		return ec.fieldContext_AuditEntry_client(ctx, field)
+	case "partner":
+		return ec.fieldContext_AuditEntry_partner(ctx, field)
+	case "subject":
+		return ec.fieldContext_AuditEntry_subject(ctx, field)
+	case "reason":
+		return ec.fieldContext_AuditEntry_reason(ctx, field)
+	case "code":
+		return ec.fieldContext_AuditEntry_code(ctx, field)
+	case "requestId":
+		return ec.fieldContext_AuditEntry_requestId(ctx, field)
+	case "times":
+		return ec.fieldContext_AuditEntry_times(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AuditEntry", field.Name)
 }
 
 func (ec *executionContext) childFields_Basis(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

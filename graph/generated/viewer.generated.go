@@ -335,4 +335,22 @@ func (ec *executionContext) marshalNViewer2ᚖparapetᚋgraphᚋnodeᚐViewer(ct
 	return ec._Viewer(ctx, sel, v)
 }
 
+func (ec *executionContext) unmarshalOActorKind2ᚖstring(ctx context.Context, v any) (*string, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := scalar.UnmarshalWord(v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOActorKind2ᚖstring(ctx context.Context, sel ast.SelectionSet, v *string) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	_ = sel
+	_ = ctx
+	res := scalar.MarshalWord(*v)
+	return res
+}
+
 // endregion ***************************** type.gotpl *****************************

@@ -64,6 +64,8 @@ type (
 	CapacityEdge              = Edge[*wire.Capacity]            // to a capacity
 	MoratoriumConnection      = Connection[*Moratorium]         // of moratoria
 	MoratoriumEdge            = Edge[*Moratorium]               // to a moratorium
+	AuditConnection           = Connection[*model.AuditEntry]   // of the audit log
+	AuditEdge                 = Edge[*model.AuditEntry]         // to a line of it
 )
 
 func connection[R, N any](page *model.Page[R], nodes []*N) *Connection[*N] {

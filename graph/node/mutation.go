@@ -32,6 +32,7 @@ const maxIdempotencyKey = 255
 // order.
 func mutate[In, R any](ctx context.Context, r *Reader, id *string, in In, do func(context.Context, model.Actor, In) (*R, error)) (*R, error) {
 	actor := r.Actor
+	actor.Doing = graphql.GetFieldContext(ctx).Field.Name
 	key, err := keyOf(ctx, id)
 	if err != nil {
 		return nil, err

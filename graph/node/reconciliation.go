@@ -43,7 +43,9 @@ func (r *Reader) Reconcile(ctx context.Context, in ReconcileInput) (*ReconcilePa
 	for _, sum := range in.Sums {
 		sums[sum.Currency] += sum.Amount
 	}
-	done, err := r.Service.Reconcile(ctx, r.Actor, model.Report{Rail: in.Rail, Name: in.Name, Lines: &in.LineCount, Sums: sums, Until: in.Until},
+	actor := r.Actor
+	actor.Doing = "reconcile"
+	done, err := r.Service.Reconcile(ctx, actor, model.Report{Rail: in.Rail, Name: in.Name, Lines: &in.LineCount, Sums: sums, Until: in.Until},
 		func(each func(model.ReportLine) error) error {
 			for _, line := range in.Lines {
 				if err := each(*line); err != nil {

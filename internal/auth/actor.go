@@ -34,7 +34,7 @@ func (v *Verifier) actor(c claims) (model.Actor, error) {
 		return actor, invalid("%v", err)
 	}
 	if err := v.role(&actor); err != nil {
-		return model.Actor{}, err
+		return model.Actor{Name: actor.Name, Client: actor.Client, Partner: actor.Partner}, err
 	}
 	if actor.Kind == model.ActorOperator {
 		if actor.Name, err = person(c, actor.Client); err != nil {

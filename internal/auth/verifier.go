@@ -111,7 +111,8 @@ func (c Config) check() error {
 
 // Verify says who holds the token. Its errors are *model.Error: token_missing,
 // token_invalid or token_expired (401), insufficient_scope (403) for a token with
-// no role here, and unavailable (503) while no key of its issuer is known.
+// no role here, of which the actor tells the name, and unavailable (503) while no
+// key of its issuer is known.
 func (v *Verifier) Verify(ctx context.Context, raw string) (model.Actor, error) {
 	if raw == "" {
 		return model.Actor{}, missing()
@@ -126,7 +127,7 @@ func (v *Verifier) Verify(ctx context.Context, raw string) (model.Actor, error) 
 	}
 	actor, expiry, err := v.verify(ctx, raw, now)
 	if err != nil {
-		return model.Actor{}, err
+		return actor, err
 	}
 	v.cache.put(key, actor, now, expiry, generation)
 	return actor, nil

@@ -41,6 +41,19 @@ type Visit struct {
 
 type key struct{}
 
+type doingKey struct{}
+
+// Doing names which operation of a door failed, for Shown.
+func Doing(ctx context.Context, operation string) context.Context {
+	return context.WithValue(ctx, doingKey{}, operation)
+}
+
+// Done is what Doing named; empty when nothing was.
+func Done(ctx context.Context) string {
+	operation, _ := ctx.Value(doingKey{}).(string)
+	return operation
+}
+
 // With hands a visit on.
 func With(ctx context.Context, v *Visit) context.Context { return context.WithValue(ctx, key{}, v) }
 

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"parapet/internal/signin"
+	"parapet/model"
+)
+
+// refusalsEvery is how late a refusal is in the audit log.
+const refusalsEvery = time.Minute
+
+// keepRefusals has the audit log written until ctx ends, and then once more.
+func (a *app) keepRefusals(ctx context.Context) error {
+	tick := time.NewTicker(refusalsEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
+			defer cancel()
+			return a.service.KeepRefusals(last)
+		}
+		if err := a.service.KeepRefusals(ctx); err != nil {
+			a.log.WarnContext(ctx, "audit", "error", err)
+		}
+	}
+}
+
+// pressedLimit bounds the body of a button: a thousand ids of jobs have a third of
+// it, in bytes.
+const pressedLimit = 64 << 10
+
+// pressed writes down who presses what in the console before it is done.
+func (a *app) pressed(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet && r.Method != http.MethodHead {
+			body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, pressedLimit))
+			if err != nil {
+				http.Error(w, "The body cannot be read.", http.StatusBadRequest)
+				return
+			}
+			who, _ := signin.Operator(r.Context())
+			who.Doing = "console " + r.Method + " " + strings.TrimPrefix(r.URL.Path, jobsPath)
+			if err := a.service.Audit(r.Context(), who, string(body)); err != nil {
+				a.log.ErrorContext(r.Context(), "audit", "error", err)
+				http.Error(w, "Nothing was done: it could not be written down.", http.StatusServiceUnavailable)
+				return
+			}
+			r.Body = io.NopCloser(bytes.NewReader(body))
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// auditCSV writes the whole audit log, page by page.
+func (a *app) auditCSV(w http.ResponseWriter, r *http.Request) {
+	who, _ := signin.Operator(r.Context())
+	page, err := a.service.ListAudit(r.Context(), who, model.AuditFilter{}, model.PageRequest{Limit: model.MaxPageSize})
+	if err != nil {
+		a.log.ErrorContext(r.Context(), "audit log", "error", err)
+		http.Error(w, "The audit log cannot be read now.", http.StatusServiceUnavailable)
+		return
+	}
+	w.Header().Set("Content-Type", "text/csv; charset=utf-8")
+	w.Header().Set("Content-Disposition", `attachment; filename="audit.csv"`)
+	table := csv.NewWriter(w)
+	_ = table.Write([]string{"id", "at", "outcome", "operation", "actor_kind", "actor", "client", "partner", "subject", "reason", "code", "request_id", "times"})
+	for err == nil {
+		for i := range page.Data {
+			_ = table.Write(auditLine(&page.Data[i]))
+		}
+		table.Flush()
+		if !page.HasMore || table.Error() != nil {
+			return
+		}
+		page, err = a.service.ListAudit(r.Context(), who, model.AuditFilter{}, model.PageRequest{Limit: model.MaxPageSize, Cursor: *page.NextCursor})
+	}
+	a.log.ErrorContext(r.Context(), "audit log", "error", err)
+	panic(http.ErrAbortHandler) // half a log must not look whole
+}
+
+// auditLine is a line of the table. What callers wrote is kept from being a formula
+// where a spreadsheet opens it.
+func auditLine(e *model.AuditEntry) []string {
+	line := []string{e.ID, e.At.Format(time.RFC3339Nano), e.Outcome, e.Operation}
+	for _, text := range []*string{e.ActorKind, &e.Actor, &e.Client, e.Partner, e.Subject, e.Reason, e.Code, e.RequestID} {
+		cell := ""
+		if text != nil {
+			cell = *text
+		}
+		if strings.ContainsAny(cell[:min(1, len(cell))], "=+-@\t\r") {
+			cell = "'" + cell
+		}
+		line = append(line, cell)
+	}
+	return append(line, strconv.FormatInt(e.Times, 10))
+}

@@ -1,0 +1,15 @@
+package node
+
+import (
+	"context"
+
+	"parapet/model"
+)
+
+// AuditLog is what operators did and what was refused, newest first.
+func (r *Reader) AuditLog(ctx context.Context, first *int, after *string, filter *model.AuditFilter, order *string) (*AuditConnection, error) {
+	if filter == nil {
+		filter = &model.AuditFilter{}
+	}
+	return listed(func(lines []*model.AuditEntry) []*model.AuditEntry { return lines })(r.Service.ListAudit(ctx, r.Actor, *filter, ordered(first, after, order)))
+}

@@ -1,0 +1,28 @@
+-- What operators did, and what was refused to whom. A refusal that repeats is one row with a count. Insert-only, and
+-- Postgres sees to it.
+create table audit_entries (
+    id uuid not null,
+    created_at timestamptz not null,
+    outcome text not null,
+    operation text not null,
+    actor_kind text not null,
+    actor text not null,
+    client text not null,
+    partner text,
+    subject text,
+    reason text,
+    code text,
+    request_id text,
+    times bigint not null default 1,
+    constraint audit_entries_pkey primary key (id),
+    constraint audit_entries_outcome_check check (outcome in ('done', 'refused')),
+    constraint audit_entries_times_check check (times > 0)
+);
+--bun:split
+create index audit_entries_subject_idx on audit_entries (subject, id) where subject is not null;
+--bun:split
+create index audit_entries_actor_idx on audit_entries (actor, id);
+--bun:split
+create trigger audit_entries_insert_only before update or delete on audit_entries for each row execute function refuse_change();
+--bun:split
+create trigger audit_entries_not_truncated before truncate on audit_entries for each statement execute function refuse_change();

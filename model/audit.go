@@ -1,0 +1,157 @@
+package model
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+)
+
+// auditRow is one line of the audit log. Insert-only. The lines are not chained by
+// hashes as events are: what operators change of a partner's records is in the
+// events, which are.
+type auditRow struct {
+	bun.BaseModel `bun:"table:audit_entries,alias:au"`
+
+	ID        uuid.UUID `bun:",pk,type:uuid"`
+	CreatedAt time.Time
+	Outcome   AuditOutcome
+	Operation string
+	ActorKind ActorKind
+	Actor     string
+	Client    string
+	Partner   *string
+	Subject   *string
+	Reason    *string
+	Code      *string
+	RequestID *string
+	Times     int64
+}
+
+// AuditOutcome is how what was asked for ended.
+type AuditOutcome string
+
+const (
+	// AuditDone was done, in the transaction of its line.
+	AuditDone AuditOutcome = "done"
+	// AuditRefused was refused for want of a permission.
+	AuditRefused AuditOutcome = "refused"
+)
+
+// AuditEntry is what an operator did, or what was refused to anybody for want of a
+// permission.
+type AuditEntry struct {
+	ID        string
+	At        time.Time
+	Outcome   string // of AuditOutcome
+	Operation string // the mutation's name, or the route
+	ActorKind *string
+	Actor     string
+	Client    string
+	Partner   *string // whose record it was done to, or who was refused
+	Subject   *string // id of the record
+	Reason    *string // in the operator's words, or the sentence of the refusal
+	Code      *string // of the refusal
+	RequestID *string
+	Times     int64 // a refusal that repeats within a minute is one line
+}
+
+func (r *auditRow) private() AuditEntry {
+	return AuditEntry{
+		ID: nounAudit.id(r.ID), At: r.CreatedAt, Outcome: string(r.Outcome), Operation: r.Operation, ActorKind: textOrNil(string(r.ActorKind)), Actor: r.Actor,
+		Client: r.Client, Partner: r.Partner, Subject: r.Subject, Reason: r.Reason, Code: r.Code, RequestID: r.RequestID, Times: r.Times,
+	}
+}
+
+// deed is what the audit log will tell of a unit.
+type deed struct {
+	partner, subject string
+	reason           *string
+}
+
+// about names what an operator does, to whose record and why.
+func (u *unit) about(partner, subject string, reason *string) {
+	u.deed = deed{partner, subject, reason}
+}
+
+// audited writes what an operator did, in the transaction of its effect.
+func (u *unit) audited(actor Actor) {
+	if actor.Kind != ActorOperator {
+		return
+	}
+	u.insert(&auditRow{
+		ID: newID(), CreatedAt: u.now, Outcome: AuditDone, Operation: bounded(actor.Doing, "unnamed"), ActorKind: actor.Kind, Actor: actor.Name,
+		Client: actor.Client, Partner: textOrNil(u.deed.partner), Subject: textOrNil(u.deed.subject), Reason: u.deed.reason,
+		RequestID: textOrNil(actor.Request), Times: 1,
+	})
+}
+
+// maxAuditText bounds what comes from a caller, in bytes.
+const maxAuditText = 255
+
+// bounded is a text that Postgres can keep, or another where there is none.
+func bounded(text, otherwise string) string {
+	if text == "" {
+		return otherwise
+	}
+	return strings.ReplaceAll(strings.ToValidUTF8(text[:min(len(text), maxAuditText)], ""), "\x00", "")
+}
+
+// Audit writes down what an operator does outside the domain's records, such as in
+// the job console. It belongs before the effect: what is written and then fails is
+// known, what is done and not written is not. Operators only.
+func (s *Service) Audit(ctx context.Context, actor Actor, subject string) error {
+	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
+		return err
+	}
+	return s.change(ctx, actor, func(_ context.Context, u *unit) error {
+		u.about("", bounded(subject, ""), nil)
+		return nil
+	})
+}
+
+// AuditFilter narrows the audit log. Empty members do not.
+type AuditFilter struct {
+	Outcome   string // of AuditOutcome
+	Operation string
+	Actor     string
+	Partner   string
+	Subject   string
+	From, To  *time.Time // from is included, to is left out
+}
+
+// narrow applies the filter.
+func (f AuditFilter) narrow(q *bun.SelectQuery) *bun.SelectQuery {
+	for column, value := range map[string]string{
+		"outcome": f.Outcome, "operation": f.Operation, "actor": f.Actor, "partner": f.Partner, "subject": f.Subject,
+	} {
+		if value != "" {
+			q = q.Where("au."+column+" = ?", value)
+		}
+	}
+	if f.From != nil {
+		q = q.Where("au.created_at >= ?", *f.From)
+	}
+	if f.To != nil {
+		q = q.Where("au.created_at < ?", *f.To)
+	}
+	return q
+}
+
+// ListAudit is the audit log, newest first. Operators only. Errors: cursor_invalid,
+// parameter_invalid.
+func (s *Service) ListAudit(ctx context.Context, actor Actor, f AuditFilter, in PageRequest) (*Page[AuditEntry], error) {
+	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
+		return nil, err
+	}
+	var rows []auditRow
+	name := fmt.Sprintf("audit?%q", []any{f.Outcome, f.Operation, f.Actor, f.Partner, f.Subject, f.From, f.To})
+	p, err := s.fetch(ctx, actor, f.narrow(s.db.NewSelect().Model(&rows)), in, name, newestFirst)
+	if err != nil {
+		return nil, err
+	}
+	return paged(p, rows, func(r *auditRow) string { return r.ID.String() }, (*auditRow).private)
+}
