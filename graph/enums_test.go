@@ -94,7 +94,7 @@ func enums(t *testing.T) map[string][]string {
 		"HoldReason": words(model.HoldReasons()), "ResolutionOutcome": words(model.ResolutionOutcomes()),
 	}
 	for name, of := range map[string]string{
-		"ActorKind": "model.ActorKind", "AttachmentStatus": "model.AttachmentStatus", "BlockedReason": "model.BlockedReason", "BookDimension": "model.Dimension",
+		"ActorKind": "model.ActorKind", "AttachmentStatus": "model.AttachmentStatus", "AuditOutcome": "model.AuditOutcome", "BlockedReason": "model.BlockedReason", "BookDimension": "model.Dimension",
 		"ClaimOrigin": "model.Origin", "CoverPhase": "model.CoverPhase", "DeliveryStatus": "model.DeliveryStatus", "DeterminationStage": "model.DeterminationStage",
 		"Operation": "model.Operation", "Order": "model.Order", "PartnerStatus": "model.PartnerStatus", "ReasonCode": "model.ReasonCode",
 		"RecordingResult": "model.RecordingResult", "ReportLineResult": "model.LineResult", "ReportLineStatus": "model.LineStatus", "SeriesInterval": "model.Interval",
