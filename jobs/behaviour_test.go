@@ -6,7 +6,6 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -16,32 +15,24 @@ import (
 	"parapet/internal/egress"
 	"parapet/jobs/rail"
 	"parapet/jobs/rail/httprail"
+	"parapet/jobs/rail/railtest"
 )
 
-// bank is the other side of the rail protocol: it keeps its own books and behaves
-// as a test says.
+// bank is the other side of the rail protocol, which behaves as a test says.
 type bank struct {
-	t       *testing.T
-	secrets httprail.Secrets
-	server  *httptest.Server
-	ended   chan struct{}
+	*railtest.Bank
 
-	mu       sync.Mutex
-	executed map[string]httprail.Transfer
-	sends    int // calls of POST /transfers
-	// send and ask answer instead of the good bank; they may call it.
-	send func(w http.ResponseWriter, r *http.Request, good func())
-	ask  func(w http.ResponseWriter, r *http.Request, good func())
-	bend func(*httprail.Transfer) // changes what is told
+	t      *testing.T
+	server *httptest.Server
+	ended  chan struct{}
 }
 
 func openBank(t *testing.T) *bank {
 	t.Helper()
-	b := &bank{t: t, secrets: httprail.Secrets{[]byte(strings.Repeat("s", 32))}, executed: map[string]httprail.Transfer{}, ended: make(chan struct{})}
-	mux := http.NewServeMux()
-	mux.HandleFunc("POST /v1/transfers", b.transfer)
-	mux.HandleFunc("GET /v1/transfers/{key}", b.inquiry)
-	b.server = httptest.NewServer(mux)
+	books, err := railtest.Open(httprail.Secrets{[]byte(strings.Repeat("s", 32))}, "")
+	require.NoError(t, err)
+	b := &bank{Bank: books, t: t, ended: make(chan struct{})}
+	b.server = httptest.NewServer(b.Handler())
 	t.Cleanup(b.server.Close)
 	t.Cleanup(func() { close(b.ended) }) // before Close, which waits for calls that hang
 	return b
@@ -52,68 +43,9 @@ func (b *bank) rail() *httprail.Rail {
 	base, err := url.Parse(b.server.URL + "/v1")
 	require.NoError(b.t, err)
 	return httprail.New(httprail.Config{
-		URL: base, Secrets: b.secrets, Now: time.Now, Client: egress.New(egress.Config{Loopback: true}).Client(300 * time.Millisecond),
+		URL: base, Secrets: b.Secrets(), Now: time.Now, Client: egress.New(egress.Config{Loopback: true}).Client(300 * time.Millisecond),
 		Capabilities: rail.Capabilities{KeyWindow: 24 * time.Hour},
 	})
-}
-
-func (b *bank) transfer(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(r.Body)
-	var order httprail.Order
-	if err != nil || json.Unmarshal(body, &order) != nil || !b.secrets.VerifyRequest(r, body, time.Now()) || r.Header.Get("Idempotency-Key") != order.Key {
-		w.WriteHeader(http.StatusBadRequest)
-		return
-	}
-	b.mu.Lock()
-	b.sends++
-	said, known := b.executed[order.Key]
-	if !known {
-		said = httprail.Transfer{
-			Key: order.Key, Status: "accepted", Reference: "T-" + order.Key, Amount: order.Amount,
-			Account: order.Account.String(), AccountDigest: rail.AccountDigest(order.Key, order.Account),
-		}
-		if b.bend != nil {
-			b.bend(&said)
-		}
-		b.executed[order.Key] = said
-	}
-	send := b.send
-	b.mu.Unlock()
-	good := func() { b.answer(w, r, http.StatusCreated, said) }
-	if send != nil {
-		send(w, r, good)
-		return
-	}
-	good()
-}
-
-func (b *bank) inquiry(w http.ResponseWriter, r *http.Request) {
-	b.mu.Lock()
-	said, known := b.executed[r.PathValue("key")]
-	ask := b.ask
-	b.mu.Unlock()
-	good := func() {
-		if known {
-			b.answer(w, r, http.StatusOK, said)
-		} else {
-			b.answer(w, r, http.StatusNotFound, httprail.Transfer{Key: r.PathValue("key"), Status: "not_found"})
-		}
-	}
-	if ask != nil {
-		ask(w, r, good)
-		return
-	}
-	good()
-}
-
-func (b *bank) answer(w http.ResponseWriter, r *http.Request, status int, said any) {
-	body, err := json.Marshal(said)
-	if err != nil {
-		panic(err)
-	}
-	b.secrets.SignResponse(w.Header(), status, r.Header.Get("Parapet-Signature"), body)
-	w.WriteHeader(status)
-	_, _ = w.Write(body)
 }
 
 // hang answers never.
@@ -125,21 +57,21 @@ func failing(w http.ResponseWriter, _ *http.Request, _ func()) {
 
 // forgotten denies a key, signed.
 func (b *bank) forgotten(w http.ResponseWriter, r *http.Request, _ func()) {
-	b.answer(w, r, http.StatusNotFound, httprail.Transfer{Key: r.PathValue("key"), Status: "not_found"})
+	b.Answer(w, r, http.StatusNotFound, httprail.Transfer{Key: r.PathValue("key"), Status: "not_found"})
 }
 
 // misbehaviours are bad days of a rail that executes what it was sent.
 func misbehaviours(b *bank) map[string]struct {
-	send, ask   func(http.ResponseWriter, *http.Request, func())
+	send, ask   railtest.Behaviour
 	bend        func(*httprail.Transfer)
 	after, ends string // where the payout stands after the call, and after the inquiry
 } {
 	type day = struct {
-		send, ask   func(http.ResponseWriter, *http.Request, func())
+		send, ask   railtest.Behaviour
 		bend        func(*httprail.Transfer)
 		after, ends string
 	}
-	garbage := func(text string) func(http.ResponseWriter, *http.Request, func()) {
+	garbage := func(text string) railtest.Behaviour {
 		return func(w http.ResponseWriter, _ *http.Request, _ func()) { _, _ = io.WriteString(w, text) }
 	}
 	return map[string]day{
@@ -172,7 +104,7 @@ func TestARailOnABadDayPaysOnce(t *testing.T) {
 	for name, day := range days {
 		job := fleet[0]
 		fleet = fleet[1:]
-		b.send, b.ask, b.bend = day.send, day.ask, day.bend
+		b.Behave(day.send, day.ask, day.bend)
 		_ = s.releaseBy(b.rail(), nil, job) // whether it waits is told by the state
 		require.Equal(t, day.after, s.read(job).Status, name)
 		s.After(10 * time.Second)
@@ -182,11 +114,12 @@ func TestARailOnABadDayPaysOnce(t *testing.T) {
 		if payout.Status == "blocked" {
 			require.Equal(t, "rail_mismatch", *payout.BlockedReason, name)
 		}
-		require.Contains(t, b.executed, job.ID+".1")
-		require.NotContains(t, b.executed, job.ID+".2", "%s: never under a new key", name)
+		_, executed := b.Executed(job.ID + ".1")
+		require.True(t, executed, name)
+		_, again := b.Executed(job.ID + ".2")
+		require.False(t, again, "%s: never under a new key", name)
 	}
-	require.Len(t, b.executed, len(days))
-	require.Equal(t, len(days), b.sends, "no order went out twice")
+	require.Equal(t, len(days), b.Sends(), "no order went out twice")
 	require.NotContains(t, s.log.String(), "DE89370400440532013000")
 	require.NotContains(t, s.log.String(), b.server.Listener.Addr().String(), "where the rail is concerns nobody")
 }
@@ -199,14 +132,15 @@ func TestALateAnswerSettlesTheDoubt(t *testing.T) {
 	b := openBank(t)
 	job := s.fleet(1)[0]
 	key := job.ID + ".1"
-	b.send, b.ask = b.hang, b.forgotten
+	b.Behave(b.hang, b.forgotten, nil)
 	snoozed(t, s.releaseBy(b.rail(), nil, job))
 	s.After(retryHorizon + time.Minute)
 	snoozed(t, s.releaseBy(b.rail(), nil, job))
-	require.Equal(t, 1, b.sends, "a key that may be forgotten is not sent again")
+	require.Equal(t, 1, b.Sends(), "a key that may be forgotten is not sent again")
 	require.Equal(t, "reconciling", s.read(job).Status)
 
-	door := httprail.Notices(b.secrets, time.Now, s.notices(b.rail()).Taker())
+	entry, _ := b.Executed(key)
+	door := httprail.Notices(b.Secrets(), time.Now, s.notices(b.rail()).Taker())
 	notice := func(said httprail.Transfer, secrets httprail.Secrets) int {
 		body, err := json.Marshal(said)
 		require.NoError(t, err)
@@ -216,13 +150,13 @@ func TestALateAnswerSettlesTheDoubt(t *testing.T) {
 		door.ServeHTTP(w, r)
 		return w.Code
 	}
-	require.Equal(t, http.StatusUnauthorized, notice(b.executed[key], httprail.Secrets{[]byte(strings.Repeat("x", 32))}))
+	require.Equal(t, http.StatusUnauthorized, notice(entry.Told, httprail.Secrets{[]byte(strings.Repeat("x", 32))}))
 	require.Equal(t, "reconciling", s.read(job).Status)
 	for range 2 {
-		require.Equal(t, http.StatusNoContent, notice(b.executed[key], b.secrets))
+		require.Equal(t, http.StatusNoContent, notice(entry.Told, b.Secrets()))
 	}
 	require.Equal(t, "released", s.read(job).Status)
 	require.Equal(t, "T-"+key, *s.read(job).ProviderReference)
-	require.Equal(t, http.StatusNotFound, notice(httprail.Transfer{Key: "pay_x.1", Status: "refused", Code: "x"}, b.secrets))
-	require.Equal(t, http.StatusBadRequest, notice(httprail.Transfer{Key: key, Status: "maybe"}, b.secrets))
+	require.Equal(t, http.StatusNotFound, notice(httprail.Transfer{Key: "pay_x.1", Status: "refused", Code: "x"}, b.Secrets()))
+	require.Equal(t, http.StatusBadRequest, notice(httprail.Transfer{Key: key, Status: "maybe"}, b.Secrets()))
 }

@@ -156,11 +156,13 @@ func (c Config) periodic() []*river.PeriodicJob {
 	return jobs
 }
 
-// Start begins to work; it returns at once.
+// Start begins to work; it returns at once. It tells the name under which this
+// process's jobs say who attempted them.
 func (w *Workers) Start(ctx context.Context) error {
 	if err := w.client.Start(ctx); err != nil {
 		return err
 	}
+	w.relay.log.InfoContext(ctx, "working", "worker", w.client.ID())
 	w.relay.start(ctx)
 	return nil
 }

@@ -25,11 +25,15 @@ func TestMain(m *testing.M) {
 		_, _ = io.Copy(io.Discard, os.Stdin) // ends with the test that started this process
 		os.Exit(1)
 	}()
-	if as == "parapet" {
+	run := rehearse
+	switch as {
+	case "parapet":
 		main()
 		return
+	case "bank":
+		run = runBank
 	}
-	if err := rehearse(); err != nil {
+	if err := run(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}

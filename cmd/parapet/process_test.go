@@ -33,7 +33,12 @@ type cloud struct {
 // newCloud runs no process yet.
 func newCloud(t *testing.T, settings ...string) *cloud {
 	t.Helper()
-	c := &cloud{Bundle: modeltest.New(t)}
+	return cloudOn(t, modeltest.New(t), settings...)
+}
+
+func cloudOn(t *testing.T, bundle *modeltest.Bundle, settings ...string) *cloud {
+	t.Helper()
+	c := &cloud{Bundle: bundle}
 	issuer, address := newIssuer(t)
 	var err error
 	c.token, err = issuer.Token("acme")
@@ -76,8 +81,8 @@ type process struct {
 }
 
 // start runs the test binary as another process and returns when it serves: as
-// parapet, which is the binary, or as rehearsal, whose webhooks may go to this
-// machine.
+// parapet, which is the binary, as rehearsal, which may call this machine, or as the
+// bank.
 func (c *cloud) start(t *testing.T, as string) *process {
 	t.Helper()
 	program, err := os.Executable()

@@ -39,6 +39,7 @@ type options struct {
 	size       int32
 	production bool
 	unchecked  bool
+	server     string
 }
 
 // WithConnections sets the size of the pool, 8 by default.
@@ -50,6 +51,10 @@ func InProduction() Option { return func(o *options) { o.production = true } }
 // Unchecked leaves out the check at the end, for tests that write rows by hand.
 func Unchecked() Option { return func(o *options) { o.unchecked = true } }
 
+// On makes the database on a server of the test's own, one that it may restart; the
+// address is that of an empty database.
+func On(address string) Option { return func(o *options) { o.server = address } }
+
 // New makes a bundle. When the test ends its database is checked: see
 // Consistent.
 func New(t testing.TB, with ...Option) *Bundle {
@@ -58,7 +63,7 @@ func New(t testing.TB, with ...Option) *Bundle {
 	for _, option := range with {
 		option(&o)
 	}
-	db, url := Database(t, o.size)
+	db, url := o.database(t)
 	folder := t.TempDir()
 	files, err := filestore.OpenFolder(folder)
 	require.NoError(t, err)
@@ -75,6 +80,18 @@ func New(t testing.TB, with ...Option) *Bundle {
 		t.Cleanup(b.Consistent)
 	}
 	return b
+}
+
+func (o options) database(t testing.TB) (*model.Database, string) {
+	t.Helper()
+	if o.server == "" {
+		return Database(t, o.size)
+	}
+	require.NoError(t, seed(t.Context(), o.server))
+	db, err := model.Open(t.Context(), o.server, o.size)
+	require.NoError(t, err)
+	t.Cleanup(db.Close)
+	return db, o.server
 }
 
 // As is the same bundle with another partner acting.

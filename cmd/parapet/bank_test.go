@@ -1,0 +1,76 @@
+package main
+
+import (
+	"encoding/base64"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/jobs/rail/httprail"
+	"parapet/jobs/rail/railtest"
+)
+
+// bankBooks names the file of a bank's books to its process.
+const bankBooks = "TEST_BANK_BOOKS"
+
+var bankSecrets = httprail.Secrets{[]byte(strings.Repeat("b", 32))}
+
+// startBank runs a bank in a process of its own and makes it the rail of the cloud's
+// processes. It returns the file of its books.
+func (c *cloud) startBank(t *testing.T) (books string) {
+	t.Helper()
+	books = filepath.Join(t.TempDir(), "bank.jsonl")
+	c.environment = append(c.environment, bankBooks+"="+books)
+	bank := c.start(t, "bank")
+	c.environment = append(c.environment, "PARAPET_RAIL=http", "PARAPET_RAIL_URL="+bank.base+"/v1",
+		"PARAPET_RAIL_SECRET="+base64.StdEncoding.EncodeToString(bankSecrets[0]), "PARAPET_LOOPBACK_TARGETS=true")
+	return books
+}
+
+// runBank is a bank that takes its time, so that whoever calls it can die meanwhile,
+// and now and then executes and says nothing, or nonsense.
+func runBank() error {
+	bank, err := railtest.Open(bankSecrets, os.Getenv(bankBooks))
+	if err != nil {
+		return err
+	}
+	bank.Behave(func(w http.ResponseWriter, _ *http.Request, good func()) {
+		time.Sleep(time.Duration(rand.IntN(400)) * time.Millisecond) //nolint:gosec // a bank's slowness is no secret
+		switch rand.IntN(40) {                                       //nolint:gosec // nor are its moods
+		case 0:
+			w.WriteHeader(http.StatusInternalServerError)
+		case 1:
+			panic(http.ErrAbortHandler)
+		default:
+			good()
+		}
+	}, nil, nil)
+	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // for as long as the process lives
+	if err != nil {
+		return err
+	}
+	slog.New(slog.NewJSONHandler(os.Stderr, nil)).Info("serving", "address", listener.Addr().String())
+	return http.Serve(listener, bank.Handler()) //nolint:gosec // its only caller is the test
+}
+
+// bankSays is what a bank's books say of payouts: how much was executed for each.
+func bankSays(t *testing.T, books string) map[string]int64 {
+	t.Helper()
+	entries, err := railtest.Read(books)
+	require.NoError(t, err)
+	paid := make(map[string]int64, len(entries))
+	for _, entry := range entries {
+		require.NotContains(t, paid, entry.PayoutID, "paid twice")
+		require.Equal(t, "USD", entry.Told.Amount.Currency)
+		paid[entry.PayoutID] = entry.Told.Amount.Amount
+	}
+	return paid
+}

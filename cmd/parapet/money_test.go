@@ -1,0 +1,220 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/internal/devpg"
+	"parapet/model"
+	"parapet/model/hazard"
+	"parapet/model/modeltest"
+)
+
+// A small run for every day; make chaos has a longer one.
+var (
+	moneyPayouts  = flag.Int("payouts", 60, "how many payouts TestMoneyOutlivesWhoeverPaysIt makes")
+	moneyKills    = flag.Int("money-kills", 6, "how often it kills a process that is paying")
+	moneyRestarts = flag.Int("restarts", 1, "how often it crashes the database while processes pay")
+)
+
+// crash is processes that pay through a bank and are killed while they do, on a
+// database that crashes too.
+type crash struct {
+	*cloud
+
+	server   *devpg.Server
+	running  []*process
+	policies []string // whose payouts wait for an account
+	hits     int      // kills that left a payout on its way
+}
+
+// Processes are killed while they pay, and the database crashes, again and again.
+// Afterwards the bank has executed every payout once, and its books and ours agree
+// to the cent.
+func TestMoneyOutlivesWhoeverPaysIt(t *testing.T) {
+	t.Parallel()
+	c := newCrash(t)
+	books := c.startBank(t)
+	for range 3 {
+		c.running = append(c.running, c.start(t, "rehearsal"))
+	}
+	c.owe(t, *moneyPayouts)
+	for wave := range *moneyKills {
+		c.name(t, *moneyPayouts / *moneyKills)
+		if wave%max(1, *moneyKills/max(1, *moneyRestarts)) == 0 && *moneyRestarts > 0 {
+			c.awaitPayer(t)
+			c.restart(t)
+		}
+		c.killPayer(t)
+	}
+	c.name(t, len(c.policies))
+	c.settle(t)
+	require.GreaterOrEqual(t, c.hits, *moneyKills)
+	t.Logf("%d payouts, %d kills while paying", *moneyPayouts, c.hits)
+	paid := bankSays(t, books)
+	require.Equal(t, c.released(t), paid, "the bank's books and ours")
+	require.Len(t, paid, *moneyPayouts)
+}
+
+// newCrash starts a database server of the test's own, one that survives a crash.
+func newCrash(t *testing.T) *crash {
+	t.Helper()
+	c := &crash{}
+	folder := t.TempDir()
+	var err error
+	c.server, err = devpg.Start(t.Context(), devpg.Options{DataDir: folder, Durable: true})
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		require.NoError(t, c.server.Stop(context.Background()))
+		require.NoError(t, os.RemoveAll(c.server.DataDir())) // root's is elsewhere
+	})
+	require.NoError(t, devpg.CreateDatabase(t.Context(), c.server.URL("postgres"), "parapet"))
+	c.cloud = cloudOn(t, modeltest.New(t, modeltest.On(c.server.URL("parapet"))))
+	return c
+}
+
+// restart ends the database as a crash does, without a checkpoint, and starts it
+// again.
+func (c *crash) restart(t *testing.T) {
+	t.Helper()
+	text, err := os.ReadFile(c.server.DataDir() + "/postmaster.pid")
+	require.NoError(t, err)
+	pid, err := strconv.Atoi(strings.SplitN(string(text), "\n", 2)[0])
+	require.NoError(t, err)
+	require.NoError(t, syscall.Kill(pid, syscall.SIGQUIT)) // Postgres: immediate shutdown
+	<-c.server.Done()
+	before := c.server.URL("parapet")
+	_ = c.server.Stop(t.Context()) // it says that the server ended by itself
+	c.server, err = devpg.Start(t.Context(), devpg.Options{DataDir: c.server.DataDir(), Durable: true})
+	require.NoError(t, err)
+	require.Equal(t, before, c.server.URL("parapet"))
+}
+
+// owe makes approved claims whose payouts wait for an account.
+func (c *crash) owe(t *testing.T, n int) {
+	t.Helper()
+	for range n {
+		c.policies = append(c.policies, c.Cover("quake-circle", nil).ID)
+	}
+	quake, _, err := c.Service.RecordObservation(t.Context(), c.Source, modeltest.Quake("us1000chhc", c.Now(), hazard.Point{Latitude: 24.1736, Longitude: 121.653}, "6.4"), false)
+	require.NoError(t, err)
+	require.NoError(t, c.Service.Evaluate(t.Context(), model.EvaluateOccurrences{Occurrences: []string{*quake.OccurrenceID}}))
+	require.Equal(t, n, c.count(t, "payouts where status = 'blocked'"))
+}
+
+// name tells the accounts of some payouts, over HTTP: they are checked and paid.
+func (c *crash) name(t *testing.T, n int) {
+	t.Helper()
+	for _, policy := range c.policies[:n] {
+		body := fmt.Sprintf(`{"policy_id": %q, "type": "iban", "currency": "USD", "beneficiary": {"name": "Lin Mei-hua", "country": "TW"}, "iban": {"iban": %q}}`, policy, demoIBAN)
+		require.Eventually(t, func() bool {
+			said := c.post(t.Context(), c.running[len(c.running)-1], "/payout_methods", "account-of-"+policy, body)
+			return said.status == 201
+		}, time.Minute, 20*time.Millisecond, "an account is taken, whatever crashed meanwhile")
+	}
+	c.policies = c.policies[n:]
+}
+
+// payers are the workers that are paying.
+const payers = "from river.river_job where kind = 'release_payout' and state = 'running'"
+
+// awaitPayer waits for a process that is paying and returns its place.
+func (c *crash) awaitPayer(t *testing.T) (place int) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		rows, err := c.DB.Pool.Query(t.Context(), "select attempted_by[array_upper(attempted_by, 1)] "+payers)
+		if err != nil {
+			return false // the database is coming back
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var worker string
+			if rows.Scan(&worker) != nil {
+				return false
+			}
+			for i, p := range c.running {
+				if strings.Contains(p.log.String(), `"worker":"`+worker+`"`) {
+					place = i
+					return true
+				}
+			}
+		}
+		return false
+	}, time.Minute, 5*time.Millisecond, "somebody pays")
+	return place
+}
+
+// killPayer kills a process while it pays, and starts another.
+func (c *crash) killPayer(t *testing.T) {
+	t.Helper()
+	for hit := false; !hit; {
+		place := c.awaitPayer(t)
+		p := c.running[place]
+		p.kill()
+		// What it was doing is still its own, until somebody rescues it.
+		hit = c.count(t, "(select unnest(attempted_by) as worker "+payers+") as paying where position(worker in $1) > 0", p.log.String()) > 0
+		if hit {
+			c.hits++
+		}
+		c.running[place] = c.start(t, "rehearsal")
+	}
+}
+
+// settle lets time pass until every payout is final.
+func (c *crash) settle(t *testing.T) {
+	t.Helper()
+	const open = "payouts where status in ('pending', 'releasing', 'reconciling', 'blocked')"
+	for range 20 {
+		c.After(90 * time.Second) // the leases of the dead
+		if settled(func() bool { return c.count(t, open) == 0 }) {
+			return
+		}
+	}
+	require.Zero(t, c.count(t, open), "payouts that are neither final nor in a doubt that ends")
+}
+
+func settled(yes func() bool) bool {
+	for range 100 {
+		if yes() {
+			return true
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	return false
+}
+
+// released is what our books say was paid for each payout.
+func (c *crash) released(t *testing.T) map[string]int64 {
+	t.Helper()
+	ours := map[string]int64{}
+	for page := (model.PageRequest{Limit: model.MaxPageSize}); ; {
+		list, err := c.Service.ListPayouts(t.Context(), c.Acme, model.Filter{}, page)
+		require.NoError(t, err)
+		for _, payout := range list.Data {
+			require.Contains(t, []string{"released", "reconciled"}, payout.Status)
+			ours[payout.ID] = payout.Amount.Amount
+		}
+		if !list.HasMore {
+			return ours
+		}
+		page.Cursor = *list.NextCursor
+	}
+}
+
+// count counts rows; a database that is coming back is asked again.
+func (c *crash) count(t *testing.T, of string, args ...any) (n int) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		return c.DB.Pool.QueryRow(t.Context(), "select count(*) from "+of, args...).Scan(&n) == nil
+	}, time.Minute, 20*time.Millisecond, of)
+	return n
+}
