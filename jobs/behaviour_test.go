@@ -29,7 +29,7 @@ type bank struct {
 
 func openBank(t *testing.T) *bank {
 	t.Helper()
-	books, err := railtest.Open(httprail.Secrets{[]byte(strings.Repeat("s", 32))}, "")
+	books, err := railtest.Open(httprail.Secrets{[]byte(strings.Repeat("s", 32))}, time.Now, "")
 	require.NoError(t, err)
 	b := &bank{Bank: books, t: t, ended: make(chan struct{})}
 	b.server = httptest.NewServer(b.Handler())

@@ -38,13 +38,13 @@ func (c *cloud) startBank(t *testing.T) (books string) {
 // runBank is a bank that takes its time, so that whoever calls it can die meanwhile,
 // and now and then executes and says nothing, or nonsense.
 func runBank() error {
-	bank, err := railtest.Open(bankSecrets, os.Getenv(bankBooks))
+	bank, err := railtest.Open(bankSecrets, time.Now, os.Getenv(bankBooks))
 	if err != nil {
 		return err
 	}
 	bank.Behave(func(w http.ResponseWriter, _ *http.Request, good func()) {
-		time.Sleep(time.Duration(rand.IntN(400)) * time.Millisecond) //nolint:gosec // a bank's slowness is no secret
-		switch rand.IntN(40) {                                       //nolint:gosec // nor are its moods
+		<-time.After(time.Duration(rand.IntN(400)) * time.Millisecond)
+		switch rand.IntN(40) {
 		case 0:
 			w.WriteHeader(http.StatusInternalServerError)
 		case 1:
@@ -53,12 +53,12 @@ func runBank() error {
 			good()
 		}
 	}, nil, nil)
-	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // for as long as the process lives
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
 	slog.New(slog.NewJSONHandler(os.Stderr, nil)).Info("serving", "address", listener.Addr().String())
-	return http.Serve(listener, bank.Handler()) //nolint:gosec // its only caller is the test
+	return http.Serve(listener, bank.Handler())
 }
 
 // bankSays is what a bank's books say of payouts: how much was executed for each.

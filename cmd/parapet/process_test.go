@@ -73,8 +73,9 @@ func newIssuer(t *testing.T) (issuer *devissuer.Issuer, address string) {
 
 // process is a running server.
 type process struct {
-	base string // http://127.0.0.1:port
-	log  *journal
+	base  string // http://127.0.0.1:port
+	log   *journal
+	ended chan struct{} // closed when it has said its last word
 
 	command *exec.Cmd
 	once    sync.Once
@@ -87,7 +88,7 @@ func (c *cloud) start(t *testing.T, as string) *process {
 	t.Helper()
 	program, err := os.Executable()
 	require.NoError(t, err)
-	p := &process{log: &journal{}, command: exec.CommandContext(t.Context(), program, "serve")}
+	p := &process{log: &journal{}, ended: make(chan struct{}), command: exec.CommandContext(t.Context(), program, "serve")}
 	p.command.Env = append(c.environment, processAs+"="+as)
 	_, err = p.command.StdinPipe() // its end tells the process that the test is gone
 	require.NoError(t, err)
@@ -110,6 +111,7 @@ func (c *cloud) start(t *testing.T, as string) *process {
 // listen keeps what the process says and hands on where it serves; nothing when it
 // ends before.
 func (p *process) listen(said io.Reader, serving chan<- string) {
+	defer close(p.ended)
 	defer close(serving)
 	lines := bufio.NewScanner(said)
 	lines.Buffer(nil, 1<<20)
@@ -149,4 +151,10 @@ func (j *journal) String() string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.text.String()
+}
+
+// last is the last line.
+func (j *journal) last() string {
+	lines := strings.Split(strings.TrimSpace(j.String()), "\n")
+	return lines[len(lines)-1]
 }

@@ -27,6 +27,7 @@ type Entry struct {
 // and tells of it, in transfers, inquiries and reports.
 type Bank struct {
 	secrets httprail.Secrets
+	now     func() time.Time
 	books   books
 
 	mu       sync.Mutex
@@ -79,7 +80,7 @@ func (b *Bank) Handler() http.Handler {
 // hear reads a call that is signed by our side.
 func (b *Bank) hear(r *http.Request, into any) bool {
 	body, err := io.ReadAll(r.Body)
-	return err == nil && b.secrets.VerifyRequest(r, body, time.Now()) && (into == nil || json.Unmarshal(body, into) == nil)
+	return err == nil && b.secrets.VerifyRequest(r, body, b.now()) && (into == nil || json.Unmarshal(body, into) == nil)
 }
 
 func (b *Bank) check(w http.ResponseWriter, r *http.Request) {
@@ -114,7 +115,7 @@ func (b *Bank) execute(order httprail.Order) (Entry, error) {
 	if entry, known := b.executed[order.Key]; known {
 		return entry, nil
 	}
-	entry := Entry{PayoutID: order.PayoutID, At: time.Now().UTC(), Told: httprail.Transfer{
+	entry := Entry{PayoutID: order.PayoutID, At: b.now().UTC(), Told: httprail.Transfer{
 		Key: order.Key, Status: "accepted", Reference: "T-" + order.Key, Amount: order.Amount,
 		Account: order.Account.String(), AccountDigest: rail.AccountDigest(order.Key, order.Account),
 	}}
@@ -189,8 +190,8 @@ func (b *Bank) Answer(w http.ResponseWriter, r *http.Request, status int, said a
 
 // Open opens a bank. Its books are a file, which remembers across processes, or in
 // memory when the path is empty.
-func Open(secrets httprail.Secrets, path string) (*Bank, error) {
-	b := &Bank{secrets: secrets, executed: map[string]Entry{}}
+func Open(secrets httprail.Secrets, now func() time.Time, path string) (*Bank, error) {
+	b := &Bank{secrets: secrets, now: now, executed: map[string]Entry{}}
 	if path == "" {
 		return b, nil
 	}
