@@ -1,112 +1,240 @@
 package graph_test
 
 import (
+	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"github.com/vektah/gqlparser/v2/ast"
 
+	"parapet/graph"
+	"parapet/model"
 	"parapet/model/modeltest"
 )
 
-// sample is a value of a type, with the id wherever one goes.
-func sample(s *ast.Schema, of *ast.Type, id string) string {
-	if of.Elem != nil {
-		return "[" + sample(s, of.Elem, id) + "]"
-	}
-	def := s.Types[of.NamedType]
-	switch def.Kind {
-	case ast.Enum:
-		return def.EnumValues[0].Name
-	case ast.InputObject:
-		var members []string
-		for _, field := range def.Fields {
-			if field.Type.NonNull || field.Type.NamedType == "ID" {
-				members = append(members, field.Name+": "+sample(s, field.Type, id))
-			}
-		}
-		return "{" + strings.Join(members, ", ") + "}"
-	case ast.Scalar, ast.Object, ast.Interface, ast.Union:
-	}
-	switch of.NamedType {
-	case "ID":
-		return fmt.Sprintf("%q", id)
-	case "Int", "Long":
-		return "1"
-	case "Float":
-		return "1.5"
-	case "Boolean":
-		return "true"
-	case "DateTime":
-		return `"2026-01-02T03:04:05Z"`
-	case "Decimal":
-		return `"6.5"`
-	case "JSON", "Metadata":
-		return "{}"
-	case "Duration":
-		return `"P1D"`
-	}
-	return `"x"`
-}
-
-// takesID tells whether an id can be given somewhere in a value of the type.
-func takesID(s *ast.Schema, of *ast.Type) bool {
+// idsIn are where an id can be given within a value of a type: paths of members,
+// the value's own name first.
+func idsIn(s *ast.Schema, of *ast.Type, at string) (all []string) {
 	def := s.Types[of.Name()]
-	if def.Kind == ast.InputObject {
-		for _, field := range def.Fields {
-			if takesID(s, field.Type) {
-				return true
+	if of.Name() == "ID" {
+		return []string{at}
+	}
+	if def.Kind != ast.InputObject || strings.Count(at, ".") > 8 { // an input may hold itself
+		return nil
+	}
+	for _, member := range def.Fields {
+		all = append(all, idsIn(s, member.Type, at+"."+member.Name)...)
+	}
+	return all
+}
+
+// writing is a field with an id in one place. Whatever else it must be given is
+// right, so that it is this id alone that the answer is about.
+type writing struct {
+	schema *ast.Schema
+	place  string
+	id     string
+	own    map[string]string // the caller's records, by the prefix of their ids
+}
+
+// ofName are the prefixes of the ids that members are named for.
+var ofName = map[string]string{
+	"quoteId": "quo", "policyId": "pol", "claimId": "clm", "payoutId": "pay", "webhookEndpointId": "whe", "endpointId": "whe", "deliveryId": "dlv", "observationId": "obs",
+}
+
+// fitting are values at places that do not take any of their type, and those that
+// are needed though the type does not say so: what is wrong would be told first.
+var fitting = map[string]string{
+	"occurrence": `{sourceEvent: {source: "usgs", id: "felt"}}`, "input.fileName": `"a.txt"`, "input.contentType": `"text/plain"`, "input.contentBase64": `"YQ=="`,
+	"input.currency": `"USD"`, "input.beneficiary.country": `"TW"`, "input.iban": `{iban: "DE89370400440532013000"}`,
+}
+
+// value writes what is given at a place.
+func (a writing) value(of *ast.Type, at string) string {
+	switch def := a.schema.Types[of.Name()]; {
+	case fitting[at] != "" && !strings.HasPrefix(a.place, at+"."):
+		return fitting[at]
+	case of.Elem != nil:
+		return "[" + a.value(of.Elem, at) + "]"
+	case at == a.place:
+		return fmt.Sprintf("%q", a.id)
+	case of.NamedType == "ID":
+		return fmt.Sprintf("%q", a.own[ofName[at[strings.LastIndex(at, ".")+1:]]])
+	case def.Kind == ast.Enum:
+		return def.EnumValues[0].Name
+	case def.Kind == ast.InputObject:
+		return "{" + a.members(def.Fields, at+".") + "}"
+	}
+	return map[string]string{
+		"Int": "1", "Long": "1", "Float": "1.5", "Boolean": "true", "DateTime": `"2026-01-02T03:04:05Z"`, "Decimal": `"6.5"`, "JSON": "{}", "Metadata": "{}", "Duration": `"P1D"`, "String": `"x"`,
+	}[of.NamedType]
+}
+
+// members writes those of an input that are needed, or lead to the place.
+func (a writing) members(fields ast.FieldList, within string) string {
+	var all []string
+	for _, field := range fields {
+		at := within + field.Name
+		if field.Type.NonNull && field.DefaultValue == nil || fitting[at] != "" || a.place == at || strings.HasPrefix(a.place, at+".") {
+			all = append(all, field.Name+": "+a.value(field.Type, at))
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+// arguments writes those of a field.
+func (a writing) arguments(given ast.ArgumentDefinitionList) string {
+	var fields ast.FieldList
+	for _, argument := range given {
+		fields = append(fields, &ast.FieldDefinition{Name: argument.Name, Type: argument.Type, DefaultValue: argument.DefaultValue})
+	}
+	if text := a.members(fields, ""); text != "" {
+		return "(" + text + ")"
+	}
+	return ""
+}
+
+// place is somewhere in the schema where an id can be given.
+type place struct {
+	field *ast.FieldDefinition
+	way   string // to the field: an operation, and the fields around it
+	depth int    // how many braces the way opens
+	at    string
+}
+
+func (p place) document(a writing) string {
+	a.place = p.at
+	selection := ""
+	if def := a.schema.Types[p.field.Type.Name()]; def.IsCompositeType() {
+		selection = " { __typename }"
+	}
+	return p.way + p.field.Name + a.arguments(p.field.Arguments) + selection + strings.Repeat(" }", p.depth)
+}
+
+// everywhere are all the places of the schema: of root fields, and of fields of what
+// root fields return, on whatever way leads there without an id. A place that no way
+// leads to fails the test.
+func everywhere(t *testing.T, s *ast.Schema, own map[string]string) (all []place) {
+	t.Helper()
+	type visit struct {
+		on    *ast.Definition
+		way   string
+		depth int
+	}
+	visits := []visit{{s.Query, "query { ", 1}, {s.Mutation, "mutation { ", 1}, {s.Subscription, "subscription { ", 1}}
+	seen := map[string]bool{}
+	for len(visits) > 0 {
+		v := visits[0]
+		visits = visits[1:]
+		if seen[v.on.Name] {
+			continue
+		}
+		seen[v.on.Name] = true
+		for _, field := range v.on.Fields {
+			needed := false
+			for _, argument := range field.Arguments {
+				for _, at := range idsIn(s, argument.Type, argument.Name) {
+					all = append(all, place{field, v.way, v.depth, at})
+				}
+				needed = needed || argument.Type.NonNull && len(idsIn(s, argument.Type, argument.Name)) > 0
+			}
+			if to := s.Types[field.Type.Name()]; to.Kind == ast.Object && !needed && v.on != s.Mutation && v.on != s.Subscription {
+				visits = append(visits, visit{to, v.way + field.Name + writing{schema: s, own: own}.arguments(field.Arguments) + " { ", v.depth + 1})
 			}
 		}
 	}
-	return of.Name() == "ID"
-}
-
-// asking are all operations that take an id, with it.
-func asking(s *ast.Schema, id string) map[string]string {
-	all := map[string]string{}
-	for keyword, root := range map[string]*ast.Definition{"query": s.Query, "mutation": s.Mutation} {
-		for _, field := range root.Fields {
-			var arguments []string
-			takes := false
+	for name, def := range s.Types {
+		for _, field := range def.Fields {
 			for _, argument := range field.Arguments {
-				if takesID(s, argument.Type) {
-					takes = true
-				} else if !argument.Type.NonNull || argument.DefaultValue != nil {
-					continue
+				if len(idsIn(s, argument.Type, argument.Name)) > 0 {
+					require.True(t, seen[name], "no way without an id leads to %s.%s; this test must learn one", name, field.Name)
 				}
-				arguments = append(arguments, argument.Name+": "+sample(s, argument.Type, id))
-			}
-			if takes {
-				all[keyword+" "+field.Name] = fmt.Sprintf("%s { %s(%s) { __typename } }", keyword, field.Name, strings.Join(arguments, ", "))
 			}
 		}
 	}
 	return all
 }
 
-func TestAnothersIDIsNoID(t *testing.T) {
-	t.Parallel()
-	d := open(t)
-	s := schema(t)
-	policy := d.shaken(t, 1)[0]
-	claim := d.OnlyClaim(policy)
-	methods := d.data(t, `{ payoutMethods { nodes { id } } }`, nil)["payoutMethods"].(map[string]any)["nodes"].([]any)
-	said, err := d.Service.AddMessage(t.Context(), d.Acme, claim.ID, "When?")
+// records are a record of each kind that a partner has, by the prefix of its id.
+func (d *door) records(t *testing.T, as string, actor model.Actor) map[string]string {
+	t.Helper()
+	b := d.As(actor)
+	policy := b.Cover("quake-circle", modeltest.Context{"location": map[string]any{"latitude": hualien.Latitude, "longitude": hualien.Longitude}})
+	method := b.Record(modeltest.PolicyIBAN(policy.ID))
+	b.After(time.Hour)
+	felt, _, err := d.Service.RecordObservation(t.Context(), actor, modeltest.Quake("felt", b.Now().Add(-time.Minute), hualien, "7.1"), true)
 	require.NoError(t, err)
-	ids := []string{policy.ID, policy.QuoteID, claim.ID, claim.Payouts[0].ID, methods[0].(map[string]any)["id"].(string), said.ID}
-	require.NotEmpty(t, asking(s, ""))
-	for _, id := range ids {
-		unknown := id[:strings.Index(id, "_")] + "_01h455vb4pex5vsknk084sn02q"
-		strangers := asking(s, unknown)
-		for name, document := range asking(s, id) {
-			theirs := d.ask(t, ask{as: "globex", document: document})
-			nobodys := d.ask(t, ask{as: "globex", document: strangers[name]})
-			require.Equal(t, nobodys.status, theirs.status, document)
-			require.Equal(t, strings.ReplaceAll(nobodys.body, unknown, id), theirs.body, document)
+	b.Work()
+	claim := b.OnlyClaim(policy)
+	made := d.dataAs(t, as, `mutation($claim: ID!) {
+		addMessage(input: {claimId: $claim, body: "When?"}) { message { id } }
+		addAttachment(input: {claimId: $claim, fileName: "a.txt", contentType: "text/plain", contentBase64: "cGxhaW4gd29yZHM="}) { attachment { id } }
+		createWebhookEndpoint(input: {url: "https://partner.example/hooks"}) { webhookEndpoint { id } } }`, map[string]any{"claim": claim.ID})
+	id := func(mutation, noun string) string {
+		return made[mutation].(map[string]any)[noun].(map[string]any)["id"].(string)
+	}
+	endpoint := id("createWebhookEndpoint", "webhookEndpoint")
+	d.relay(t)
+	tested := d.dataAs(t, as, `mutation($id: ID!) { testWebhookEndpoint(input: {webhookEndpointId: $id}) { delivery { id eventId } } }`, map[string]any{"id": endpoint})
+	delivery := tested["testWebhookEndpoint"].(map[string]any)["delivery"].(map[string]any)
+	return map[string]string{
+		"quo": policy.QuoteID, "pol": policy.ID, "clm": claim.ID, "pay": claim.Payouts[0].ID, "pmt": method.ID, "msg": id("addMessage", "message"),
+		"att": id("addAttachment", "attachment"), "whe": endpoint, "dlv": delivery["id"].(string), "evt": delivery["eventId"].(string),
+		"obs": felt.ID, "occ": *felt.OccurrenceID,
+	}
+}
+
+// answered is all that a stranger is told; of a stream, until it lives and has
+// nothing to tell.
+func (s *served) answered(t *testing.T, document string) string {
+	t.Helper()
+	if !strings.HasPrefix(document, "subscription") {
+		return s.ask(t, ask{as: "globex", document: document}).body
+	}
+	ctx, leave := context.WithCancel(t.Context())
+	defer leave()
+	var told strings.Builder
+	l := s.listenUntil(ctx, t, "globex", document)
+	for beats := 0; beats < 3 && l.Scan() && l.Text() != "event: complete"; {
+		if l.Text() == ":" {
+			beats++
+		} else if l.Text() != "" {
+			told.WriteString(l.Text() + "\n")
 		}
 	}
-	require.Len(t, d.As(modeltest.Partner("acme")).Timeline(claim.ID), len(d.Timeline(claim.ID)))
+	return told.String()
+}
+
+// theirsAlone are the kinds that no partner owns.
+var theirsAlone = []string{"Moratorium"}
+
+func TestAnothersIDIsNoID(t *testing.T) {
+	t.Parallel()
+	s := serve(t, graph.Streams{Heartbeat: 5 * time.Millisecond, Patience: time.Minute})
+	their := s.records(t, "acme", s.Acme)
+	own := s.records(t, "globex", s.Globex)
+	kinds := map[string]bool{}
+	for prefix, id := range their {
+		kinds[s.data(t, `query($id: ID!) { node(id: $id) { __typename } }`, map[string]any{"id": id})["node"].(map[string]any)["__typename"].(string)] = true
+		require.Equal(t, prefix, id[:3])
+	}
+	for _, def := range schema(t).PossibleTypes["Node"] {
+		require.True(t, kinds[def.Name] || slices.Contains(theirsAlone, def.Name), "there is no %s here to try with", def.Name)
+	}
+	before := s.Rows()
+	definitions := schema(t)
+	for _, place := range everywhere(t, definitions, own) {
+		for _, id := range their {
+			unknown := id[:4] + "01h455vb4pex5vsknk084sn02q"
+			document := place.document(writing{schema: definitions, id: id, own: own})
+			told := s.answered(t, document)
+			require.Equal(t, strings.ReplaceAll(s.answered(t, place.document(writing{schema: definitions, id: unknown, own: own})), unknown, id), told, document)
+			require.NotContains(t, told, "validation_failed", "the answer is about something else: %s", document)
+		}
+	}
+	require.Equal(t, before, s.Rows())
 }

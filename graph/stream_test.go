@@ -113,9 +113,14 @@ type listener struct {
 
 func (s *served) listen(t *testing.T, as, document string) *listener {
 	t.Helper()
+	return s.listenUntil(t.Context(), t, as, document)
+}
+
+func (s *served) listenUntil(ctx context.Context, t *testing.T, as, document string) *listener {
+	t.Helper()
 	body, err := json.Marshal(map[string]any{"query": document})
 	require.NoError(t, err)
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.address+"/graphql", strings.NewReader(string(body)))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.address+"/graphql", strings.NewReader(string(body)))
 	require.NoError(t, err)
 	request.Header = http.Header{"Authorization": {as}, "Content-Type": {jsonType}, "Accept": {"text/event-stream"}}
 	response, err := http.DefaultClient.Do(request)
