@@ -103,6 +103,26 @@ func TestTrustedDocumentsOnly(t *testing.T) {
 	}
 }
 
+func TestTrustedDocumentsOverStreams(t *testing.T) {
+	t.Parallel()
+	s := serveOn(t, open(t), graph.Config{Trusted: map[string]string{"feed": "subscription { events { sequence } }"}})
+	s.Quote("rain-excess", nil)
+	s.relay(t)
+	event, _ := s.stream(t.Context(), t, "acme", `{"documentId":"feed"}`).next()
+	require.EqualValues(t, 1, event.sequence(t))
+	c := s.dial(t, "acme")
+	c.say(`{"id":"1","type":"subscribe","payload":{"documentId":"feed"}}`)
+	require.Equal(t, "next", c.hear().Type)
+	for _, body := range []string{`{"query":"subscription { events { id } }"}`, `{"query":"{ viewer { kind } }"}`, `{"documentId":"nobody"}`, `{"query":"subscription { events { id } }","documentId":"feed"}`} {
+		refused, _ := s.stream(t.Context(), t, "acme", body).next()
+		require.Equal(t, "query_not_trusted", refused.code(), body)
+		c.say(`{"id":"2","type":"subscribe","payload":` + body + `}`)
+		told := c.hear()
+		require.Equal(t, "error", told.Type)
+		require.Contains(t, string(told.Payload), "query_not_trusted", body)
+	}
+}
+
 func TestTrustedDocumentsThatCannotRun(t *testing.T) {
 	t.Parallel()
 	d := open(t)

@@ -20,12 +20,8 @@ import (
 	"parapet/model/wire"
 )
 
-// transportProtocol is the subprotocol of npm's graphql-ws, and greeting how long a
-// client may take for its first message.
-const (
-	transportProtocol = "graphql-transport-ws"
-	greeting          = 10 * time.Second
-)
+// transportProtocol is the subprotocol of npm's graphql-ws.
+const transportProtocol = "graphql-transport-ws"
 
 // Why a socket is closed, in the numbers of the protocol.
 const (
@@ -119,7 +115,7 @@ func (s *socket) serve(ctx context.Context) {
 		code, text := farewell(reason(ctx))
 		_ = s.conn.Close(code, text)
 	})
-	silent := time.AfterFunc(greeting, func() { s.end(&closure{closeSilent, "Connection initialisation timeout"}) })
+	silent := time.AfterFunc(s.streams.Greeting, func() { s.end(&closure{closeSilent, "Connection initialisation timeout"}) })
 	defer silent.Stop()
 	for greeted := func() { silent.Stop() }; ; {
 		// The socket is closed with a reason, not with ctx.

@@ -1,9 +1,12 @@
 package graph_test
 
 import (
+	"context"
 	"fmt"
+	"net"
 	"net/http"
 	"testing"
+	"time"
 
 	"github.com/coder/websocket"
 	"github.com/go-json-experiment/json"
@@ -91,6 +94,65 @@ func TestSocketsSpeakTheProtocol(t *testing.T) {
 	for c.hear().Type != "" {
 	}
 	require.Equal(t, websocket.StatusCode(4409), websocket.CloseStatus(c.err))
+}
+
+// pushedBack is a connection whose first bytes were read already.
+type pushedBack struct {
+	net.Conn
+
+	first []byte
+}
+
+func (p *pushedBack) Read(into []byte) (int, error) {
+	if len(p.first) == 0 {
+		return p.Conn.Read(into)
+	}
+	n := copy(into, p.first)
+	p.first = p.first[n:]
+	return n, nil
+}
+
+func TestASocketThatReadsTooSlowlyIsDropped(t *testing.T) {
+	t.Parallel()
+	s := serve(t, graph.Streams{Patience: time.Minute, Heartbeat: time.Hour})
+	s.Cover("quake-circle", nil)
+	s.relay(t)
+	listener := make(pipes, 1)
+	server := &http.Server{Handler: s, ReadHeaderTimeout: time.Minute}
+	go func() { _ = server.Serve(listener) }()
+	t.Cleanup(func() { _ = server.Close() })
+	near, far := net.Pipe()
+	listener <- far
+	slow := &pushedBack{Conn: near}
+	over := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return slow, nil }}
+	conn, _, err := websocket.Dial(t.Context(), "http://pipe/graphql", &websocket.DialOptions{Subprotocols: []string{"graphql-transport-ws"}, HTTPClient: &http.Client{Transport: over}})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = conn.CloseNow() })
+	c := &client{Conn: conn, t: t}
+	c.say(`{"type":"connection_init","payload":{"Authorization":"acme"}}`)
+	require.Equal(t, "connection_ack", c.hear().Type)
+	c.say(`{"id":"1","type":"subscribe","payload":{"query":"subscription { events { data } }"}}`)
+	slow.first = make([]byte, 1)
+	_, err = near.Read(slow.first) // the first event is being written
+	require.NoError(t, err)
+	s.passed.Store(int64(2 * time.Minute))
+	require.Equal(t, "next", c.hear().Type)
+	told := c.hear()
+	require.Equal(t, "error", told.Type)
+	require.Contains(t, string(told.Payload), "read_too_slowly")
+	c.hear()
+	require.Equal(t, websocket.StatusTryAgainLater, websocket.CloseStatus(c.err))
+	require.ErrorContains(t, c.err, "read_too_slowly")
+}
+
+func TestASocketThatSaysNothingIsClosed(t *testing.T) {
+	t.Parallel()
+	s := serve(t, graph.Streams{Greeting: time.Millisecond})
+	c, _, err := s.connect(t, nil, "graphql-transport-ws")
+	require.NoError(t, err)
+	c.hear()
+	require.Equal(t, websocket.StatusCode(4408), websocket.CloseStatus(c.err))
+	require.ErrorContains(t, c.err, "Connection initialisation timeout")
 }
 
 func TestSocketsAreRefused(t *testing.T) {

@@ -32,11 +32,20 @@ type served struct {
 
 func serve(t *testing.T, streams graph.Streams) *served {
 	t.Helper()
-	s := &served{door: open(t)}
+	return serveOn(t, open(t), graph.Config{Streams: streams})
+}
+
+// serveOn is serve with another database or another configuration.
+func serveOn(t *testing.T, d *door, config graph.Config) *served {
+	t.Helper()
+	s := &served{door: d}
 	began := time.Now()
-	streams.Now = func() time.Time { return began.Add(time.Duration(s.passed.Load())) }
+	config.Streams.Now = func() time.Time { return began.Add(time.Duration(s.passed.Load())) }
 	s.Acme.Until = began.Add(time.Hour)
-	closer, err := graph.New(graph.Config{Service: s.Service, Streams: streams})
+	if config.Service == nil {
+		config.Service = s.Service
+	}
+	closer, err := graph.New(config)
 	require.NoError(t, err)
 	s.handler, s.closer = closer, closer
 	server := httptest.NewUnstartedServer(s)
@@ -120,7 +129,13 @@ func (s *served) listenUntil(ctx context.Context, t *testing.T, as, document str
 	t.Helper()
 	body, err := json.Marshal(map[string]any{"query": document})
 	require.NoError(t, err)
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.address+"/graphql", strings.NewReader(string(body)))
+	return s.stream(ctx, t, as, string(body))
+}
+
+// stream sends a request as it is written.
+func (s *served) stream(ctx context.Context, t *testing.T, as, body string) *listener {
+	t.Helper()
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.address+"/graphql", strings.NewReader(body))
 	require.NoError(t, err)
 	request.Header = http.Header{"Authorization": {as}, "Content-Type": {jsonType}, "Accept": {"text/event-stream"}}
 	response, err := http.DefaultClient.Do(request)

@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,6 +25,8 @@ type Streams struct {
 	// Patience is how long a client may take to read what it was sent, 10 seconds.
 	// After that it is dropped with a reason, and after twice that without one.
 	Patience time.Duration
+	// Greeting is how long a WebSocket may take for its first message, 10 seconds.
+	Greeting time.Duration
 	// PerPartner is how many subscriptions and sockets a partner may have open on this
 	// node, 100; PerSocket how many operations one socket, 20.
 	PerPartner int
@@ -34,19 +37,8 @@ type Streams struct {
 }
 
 func (s Streams) usual() Streams {
-	or := func(value *int, usual int) {
-		if *value == 0 {
-			*value = usual
-		}
-	}
-	or(&s.PerPartner, 100)
-	or(&s.PerSocket, 20)
-	if s.Heartbeat == 0 {
-		s.Heartbeat = 12 * time.Second
-	}
-	if s.Patience == 0 {
-		s.Patience = 10 * time.Second
-	}
+	s.PerPartner, s.PerSocket = cmp.Or(s.PerPartner, 100), cmp.Or(s.PerSocket, 20)
+	s.Heartbeat, s.Patience, s.Greeting = cmp.Or(s.Heartbeat, 12*time.Second), cmp.Or(s.Patience, 10*time.Second), cmp.Or(s.Greeting, 10*time.Second)
 	return s
 }
 

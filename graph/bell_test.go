@@ -1,0 +1,49 @@
+package graph_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/graph"
+)
+
+// However many listen, nobody asks the database while nothing happens but the one
+// who listens for all of them.
+func TestWhoeverListensCostsNothing(t *testing.T) {
+	t.Parallel()
+	const many = 40
+	d := open(t)
+	d.Quote("rain-excess", nil)
+	d.relay(t)
+	counted, statements := d.counted(t)
+	s := serveOn(t, counted, graph.Config{})
+	var all []*listener
+	for range many {
+		l := s.listen(t, "acme", `subscription { events { sequence } }`)
+		first, _ := l.next()
+		require.EqualValues(t, 1, first.sequence(t))
+		all = append(all, l)
+	}
+	quiet := func() {
+		asked, looked := int64(-1), int64(0)
+		require.Eventually(t, func() bool {
+			if n := statements.n.Load(); n != asked {
+				asked, looked = n, statements.looks.Load()
+			}
+			return statements.looks.Load() >= looked+4
+		}, time.Minute, 5*time.Millisecond)
+	}
+	quiet()
+	before := statements.n.Load()
+	d.Quote("rain-excess", nil) // over connections that nobody counts
+	d.relay(t)
+	for _, l := range all {
+		second, _ := l.next()
+		require.EqualValues(t, 2, second.sequence(t))
+	}
+	quiet()
+	const heads, each = 1, 4 // to see that there is news, and to read it until nothing follows
+	require.LessOrEqual(t, statements.n.Load()-before, int64(heads+each*many))
+}
