@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"parapet/jobs/rail"
 	"parapet/jobs/rail/bankfile"
@@ -47,6 +48,9 @@ func New(d Debtor, currencies []string) (*Format, error) {
 	if strings.TrimSpace(d.Name) == "" {
 		return nil, errors.New("the paying account: its holder's name is missing")
 	}
+	if utf8.RuneCountInString(d.Name) > longestName || utf8.RuneCountInString(d.ID) > longestKey {
+		return nil, fmt.Errorf("the paying account: its holder's name has at most %d letters, and the bank's name for them %d", longestName, longestKey)
+	}
 	if len(currencies) == 0 {
 		currencies = []string{"EUR"}
 	}
@@ -66,8 +70,11 @@ func (f *Format) Capabilities() rail.Capabilities {
 	return rail.Capabilities{SettlementDelay: 48 * time.Hour, Currencies: f.Currencies}
 }
 
-// longestKey is what Max35Text holds.
-const longestKey = 35
+// longestKey is what Max35Text holds, and longestName what Max140Text does.
+const (
+	longestKey  = 35
+	longestName = 140
+)
 
 // Refuse implements bankfile.Format.
 func (f *Format) Refuse(i rail.Instruction) string {
