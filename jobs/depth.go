@@ -7,27 +7,21 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
-)
 
-// Depth is how many jobs of a kind stand in a state, and how long the first of them
-// has been due.
-type Depth struct {
-	Queue, Kind, State string
-	Count              int64
-	Overdue            time.Duration
-}
+	"parapet/model"
+)
 
 // Depths counts the jobs that are not done, and those that failed for good in the
 // last day.
-func Depths(ctx context.Context, pool *pgxpool.Pool) ([]Depth, error) {
+func Depths(ctx context.Context, pool *pgxpool.Pool) ([]model.JobCount, error) {
 	rows, err := pool.Query(ctx, `select queue, kind, state::text, count(*), greatest(0, extract(epoch from now() - min(scheduled_at)))::bigint
-		from `+pgx.Identifier{Schema, "river_job"}.Sanitize()+` where state in ('available', 'pending', 'retryable', 'running', 'scheduled')
+		from `+table+` where state in ('available', 'pending', 'retryable', 'running', 'scheduled')
 			or state = 'discarded' and finalized_at > now() - interval '1 day'
 		group by 1, 2, 3 order by 1, 2, 3`)
 	if err != nil {
 		return nil, fmt.Errorf("count jobs: %w", err)
 	}
-	depths, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (d Depth, err error) {
+	depths, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (d model.JobCount, err error) {
 		var seconds int64
 		err = row.Scan(&d.Queue, &d.Kind, &d.State, &d.Count, &seconds)
 		d.Overdue = time.Duration(seconds) * time.Second

@@ -63,7 +63,7 @@ func openWith(t testing.TB, pause wait, with ...modeltest.Option) *shop {
 	queue, err := NewQueue(s.pool)
 	require.NoError(t, err)
 	s.Service, err = model.New(model.Config{
-		DB: s.DB, Queue: queue, Development: true,
+		DB: s.DB, Queue: queue, Jobs: queue.NewDesk(s.pool), Development: true,
 		Keys: model.Keys{
 			Seal:        []model.SealKey{{ID: "jobs", Secret: []byte("0123456789abcdef0123456789abcdef")}},
 			Fingerprint: []byte("fingerprint-key-of-the-tests-0123"),

@@ -20,6 +20,7 @@ import (
 type Config struct {
 	DB      *Database
 	Queue   Queue           // takes the jobs a change asks for
+	Jobs    JobDesk         // shows the queue to operators; nil shows none
 	Files   Files           // keeps attachments
 	Keys    Keys            // seal bank details, cursors and fingerprints
 	History *hazard.History // prices cover; nil means the shipped one
@@ -49,6 +50,7 @@ type Service struct {
 	db          *bun.DB
 	pool        *pgxpool.Pool // for prepared statements
 	queue       Queue
+	jobs        JobDesk
 	files       Files
 	keys        Keys
 	history     *hazard.History
@@ -73,7 +75,7 @@ func New(c Config) (*Service, error) {
 		c.History = hazard.Shipped()
 	}
 	return &Service{
-		db: c.DB.Bun, pool: c.DB.Pool, queue: c.Queue, files: c.Files, keys: c.Keys,
+		db: c.DB.Bun, pool: c.DB.Pool, queue: c.Queue, jobs: c.Jobs, files: c.Files, keys: c.Keys,
 		history: c.History, development: c.Development, webhooks: c.Webhooks,
 	}, nil
 }

@@ -74,7 +74,7 @@ func newApp(ctx context.Context, s settings, keys model.Keys, log *slog.Logger) 
 	if err != nil {
 		return a, err
 	}
-	if a.service, err = model.New(model.Config{DB: a.db, Queue: queue, Files: a.files, Keys: keys, Development: s.Rehearsal, Webhooks: a.webhooks()}); err != nil {
+	if a.service, err = model.New(model.Config{DB: a.db, Queue: queue, Jobs: queue.NewDesk(a.river), Files: a.files, Keys: keys, Development: s.Rehearsal, Webhooks: a.webhooks()}); err != nil {
 		return a, err
 	}
 	a.metrics = newMetrics(a.service, a.river, log)

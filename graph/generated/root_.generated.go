@@ -188,6 +188,13 @@ type ComplexityRoot struct {
 		Reserved        func(childComplexity int) int
 	}
 
+	CancelJobsPayload struct {
+		Changed          func(childComplexity int) int
+		ClientMutationID func(childComplexity int) int
+		Kept             func(childComplexity int) int
+		Matched          func(childComplexity int) int
+	}
+
 	CancelPolicyPayload struct {
 		ClientMutationID func(childComplexity int) int
 		Policy           func(childComplexity int) int
@@ -510,6 +517,13 @@ type ComplexityRoot struct {
 		Touched    func(childComplexity int) int
 	}
 
+	FailingJobs struct {
+		Count     func(childComplexity int) int
+		Kind      func(childComplexity int) int
+		LastAt    func(childComplexity int) int
+		LastError func(childComplexity int) int
+	}
+
 	FieldError struct {
 		Code    func(childComplexity int) int
 		Detail  func(childComplexity int) int
@@ -545,6 +559,41 @@ type ComplexityRoot struct {
 		Last        func(childComplexity int) int
 		Partner     func(childComplexity int) int
 		SignedAt    func(childComplexity int) int
+	}
+
+	Job struct {
+		Args        func(childComplexity int) int
+		Attempt     func(childComplexity int) int
+		CreatedAt   func(childComplexity int) int
+		FinalizedAt func(childComplexity int) int
+		ID          func(childComplexity int) int
+		Kind        func(childComplexity int) int
+		LastError   func(childComplexity int) int
+		MaxAttempts func(childComplexity int) int
+		Queue       func(childComplexity int) int
+		ScheduledAt func(childComplexity int) int
+		State       func(childComplexity int) int
+	}
+
+	JobConnection struct {
+		Edges              func(childComplexity int) int
+		Nodes              func(childComplexity int) int
+		PageInfo           func(childComplexity int) int
+		TotalCount         func(childComplexity int) int
+		TotalCountExceeded func(childComplexity int) int
+	}
+
+	JobCount struct {
+		Count          func(childComplexity int) int
+		Kind           func(childComplexity int) int
+		OverdueSeconds func(childComplexity int) int
+		Queue          func(childComplexity int) int
+		State          func(childComplexity int) int
+	}
+
+	JobEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
 	}
 
 	LiftMoratoriumPayload struct {
@@ -628,6 +677,7 @@ type ComplexityRoot struct {
 		ApprovePayout         func(childComplexity int, input node.ApprovePayoutInput) int
 		BindPolicy            func(childComplexity int, input node.BindPolicyInput) int
 		BlockPayout           func(childComplexity int, input node.BlockPayoutInput) int
+		CancelJobs            func(childComplexity int, input node.CancelJobsInput) int
 		CancelPolicy          func(childComplexity int, input node.CancelPolicyInput) int
 		ChangeWebhookEndpoint func(childComplexity int, input node.ChangeWebhookEndpointInput) int
 		CloseFinding          func(childComplexity int, input node.CloseFindingInput) int
@@ -648,10 +698,12 @@ type ComplexityRoot struct {
 		ReleasePayout         func(childComplexity int, input node.ReleasePayoutInput) int
 		ResolvePayout         func(childComplexity int, input node.ResolvePayoutInput) int
 		RetryDelivery         func(childComplexity int, input node.RetryDeliveryInput) int
+		RetryJobs             func(childComplexity int, input node.RetryJobsInput) int
 		RetryParkedDeliveries func(childComplexity int, input node.RetryParkedDeliveriesInput) int
 		RotateWebhookSecret   func(childComplexity int, input node.WebhookEndpointInput) int
 		SetCapacity           func(childComplexity int, input node.SetCapacityInput) int
 		SetMoratoriumRule     func(childComplexity int, input node.SetMoratoriumRuleInput) int
+		SnoozeJobs            func(childComplexity int, input node.SnoozeJobsInput) int
 		TestWebhookEndpoint   func(childComplexity int, input node.WebhookEndpointInput) int
 		UnblockPayout         func(childComplexity int, input node.UnblockPayoutInput) int
 		WithdrawClaim         func(childComplexity int, input node.WithdrawClaimInput) int
@@ -1049,8 +1101,11 @@ type ComplexityRoot struct {
 		Events           func(childComplexity int, first *int, after *string, filter *node.EventFilter) int
 		Explain          func(childComplexity int, policyID string, occurrence model.OccurrenceRef) int
 		Exposure         func(childComplexity int, occurrence model.AsIf, partner *string, product *string, currency *string) int
+		FailingJobs      func(childComplexity int) int
 		Findings         func(childComplexity int, closedToo bool) int
 		HistoryProof     func(childComplexity int, partner *string) int
+		JobCounts        func(childComplexity int) int
+		Jobs             func(childComplexity int, first *int, after *string, filter *model.JobFilter) int
 		Moratoria        func(childComplexity int, first *int, after *string, filter *node.MoratoriumFilter, order *string) int
 		Moratorium       func(childComplexity int, id string) int
 		MoratoriumRules  func(childComplexity int) int
@@ -1158,6 +1213,13 @@ type ComplexityRoot struct {
 		Delivery         func(childComplexity int) int
 	}
 
+	RetryJobsPayload struct {
+		Changed          func(childComplexity int) int
+		ClientMutationID func(childComplexity int) int
+		Kept             func(childComplexity int) int
+		Matched          func(childComplexity int) int
+	}
+
 	RetryParkedDeliveriesPayload struct {
 		ClientMutationID func(childComplexity int) int
 		Count            func(childComplexity int) int
@@ -1208,6 +1270,13 @@ type ComplexityRoot struct {
 	SetMoratoriumRulePayload struct {
 		ClientMutationID func(childComplexity int) int
 		Rule             func(childComplexity int) int
+	}
+
+	SnoozeJobsPayload struct {
+		Changed          func(childComplexity int) int
+		ClientMutationID func(childComplexity int) int
+		Kept             func(childComplexity int) int
+		Matched          func(childComplexity int) int
 	}
 
 	Subscription struct {
@@ -1955,6 +2024,31 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.BookLine.Reserved(childComplexity), true
+
+	case "CancelJobsPayload.changed":
+		if e.ComplexityRoot.CancelJobsPayload.Changed == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CancelJobsPayload.Changed(childComplexity), true
+	case "CancelJobsPayload.clientMutationId":
+		if e.ComplexityRoot.CancelJobsPayload.ClientMutationID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CancelJobsPayload.ClientMutationID(childComplexity), true
+	case "CancelJobsPayload.kept":
+		if e.ComplexityRoot.CancelJobsPayload.Kept == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CancelJobsPayload.Kept(childComplexity), true
+	case "CancelJobsPayload.matched":
+		if e.ComplexityRoot.CancelJobsPayload.Matched == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CancelJobsPayload.Matched(childComplexity), true
 
 	case "CancelPolicyPayload.clientMutationId":
 		if e.ComplexityRoot.CancelPolicyPayload.ClientMutationID == nil {
@@ -3233,6 +3327,31 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.ExposureTotal.Touched(childComplexity), true
 
+	case "FailingJobs.count":
+		if e.ComplexityRoot.FailingJobs.Count == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FailingJobs.Count(childComplexity), true
+	case "FailingJobs.kind":
+		if e.ComplexityRoot.FailingJobs.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FailingJobs.Kind(childComplexity), true
+	case "FailingJobs.lastAt":
+		if e.ComplexityRoot.FailingJobs.LastAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FailingJobs.LastAt(childComplexity), true
+	case "FailingJobs.lastError":
+		if e.ComplexityRoot.FailingJobs.LastError == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FailingJobs.LastError(childComplexity), true
+
 	case "FieldError.code":
 		if e.ComplexityRoot.FieldError.Code == nil {
 			break
@@ -3386,6 +3505,148 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.HistoryProof.SignedAt(childComplexity), true
+
+	case "Job.args":
+		if e.ComplexityRoot.Job.Args == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Job.Args(childComplexity), true
+	case "Job.attempt":
+		if e.ComplexityRoot.Job.Attempt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Job.Attempt(childComplexity), true
+	case "Job.createdAt":
+		if e.ComplexityRoot.Job.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Job.CreatedAt(childComplexity), true
+	case "Job.finalizedAt":
+		if e.ComplexityRoot.Job.FinalizedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Job.FinalizedAt(childComplexity), true
+	case "Job.id":
+		if e.ComplexityRoot.Job.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Job.ID(childComplexity), true
+	case "Job.kind":
+		if e.ComplexityRoot.Job.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Job.Kind(childComplexity), true
+	case "Job.lastError":
+		if e.ComplexityRoot.Job.LastError == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Job.LastError(childComplexity), true
+	case "Job.maxAttempts":
+		if e.ComplexityRoot.Job.MaxAttempts == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Job.MaxAttempts(childComplexity), true
+	case "Job.queue":
+		if e.ComplexityRoot.Job.Queue == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Job.Queue(childComplexity), true
+	case "Job.scheduledAt":
+		if e.ComplexityRoot.Job.ScheduledAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Job.ScheduledAt(childComplexity), true
+	case "Job.state":
+		if e.ComplexityRoot.Job.State == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Job.State(childComplexity), true
+
+	case "JobConnection.edges":
+		if e.ComplexityRoot.JobConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.JobConnection.Edges(childComplexity), true
+	case "JobConnection.nodes":
+		if e.ComplexityRoot.JobConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.JobConnection.Nodes(childComplexity), true
+	case "JobConnection.pageInfo":
+		if e.ComplexityRoot.JobConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.JobConnection.PageInfo(childComplexity), true
+	case "JobConnection.totalCount":
+		if e.ComplexityRoot.JobConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.JobConnection.TotalCount(childComplexity), true
+	case "JobConnection.totalCountExceeded":
+		if e.ComplexityRoot.JobConnection.TotalCountExceeded == nil {
+			break
+		}
+
+		return e.ComplexityRoot.JobConnection.TotalCountExceeded(childComplexity), true
+
+	case "JobCount.count":
+		if e.ComplexityRoot.JobCount.Count == nil {
+			break
+		}
+
+		return e.ComplexityRoot.JobCount.Count(childComplexity), true
+	case "JobCount.kind":
+		if e.ComplexityRoot.JobCount.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.JobCount.Kind(childComplexity), true
+	case "JobCount.overdueSeconds":
+		if e.ComplexityRoot.JobCount.OverdueSeconds == nil {
+			break
+		}
+
+		return e.ComplexityRoot.JobCount.OverdueSeconds(childComplexity), true
+	case "JobCount.queue":
+		if e.ComplexityRoot.JobCount.Queue == nil {
+			break
+		}
+
+		return e.ComplexityRoot.JobCount.Queue(childComplexity), true
+	case "JobCount.state":
+		if e.ComplexityRoot.JobCount.State == nil {
+			break
+		}
+
+		return e.ComplexityRoot.JobCount.State(childComplexity), true
+
+	case "JobEdge.cursor":
+		if e.ComplexityRoot.JobEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.JobEdge.Cursor(childComplexity), true
+	case "JobEdge.node":
+		if e.ComplexityRoot.JobEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.JobEdge.Node(childComplexity), true
 
 	case "LiftMoratoriumPayload.clientMutationId":
 		if e.ComplexityRoot.LiftMoratoriumPayload.ClientMutationID == nil {
@@ -3722,6 +3983,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.BlockPayout(childComplexity, args["input"].(node.BlockPayoutInput)), true
+	case "Mutation.cancelJobs":
+		if e.ComplexityRoot.Mutation.CancelJobs == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_cancelJobs_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.CancelJobs(childComplexity, args["input"].(node.CancelJobsInput)), true
 	case "Mutation.cancelPolicy":
 		if e.ComplexityRoot.Mutation.CancelPolicy == nil {
 			break
@@ -3942,6 +4214,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.RetryDelivery(childComplexity, args["input"].(node.RetryDeliveryInput)), true
+	case "Mutation.retryJobs":
+		if e.ComplexityRoot.Mutation.RetryJobs == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_retryJobs_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.RetryJobs(childComplexity, args["input"].(node.RetryJobsInput)), true
 	case "Mutation.retryParkedDeliveries":
 		if e.ComplexityRoot.Mutation.RetryParkedDeliveries == nil {
 			break
@@ -3986,6 +4269,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.SetMoratoriumRule(childComplexity, args["input"].(node.SetMoratoriumRuleInput)), true
+	case "Mutation.snoozeJobs":
+		if e.ComplexityRoot.Mutation.SnoozeJobs == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_snoozeJobs_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.SnoozeJobs(childComplexity, args["input"].(node.SnoozeJobsInput)), true
 	case "Mutation.testWebhookEndpoint":
 		if e.ComplexityRoot.Mutation.TestWebhookEndpoint == nil {
 			break
@@ -5705,6 +5999,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Exposure(childComplexity, args["occurrence"].(model.AsIf), args["partner"].(*string), args["product"].(*string), args["currency"].(*string)), true
+	case "Query.failingJobs":
+		if e.ComplexityRoot.Query.FailingJobs == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Query.FailingJobs(childComplexity), true
 	case "Query.findings":
 		if e.ComplexityRoot.Query.Findings == nil {
 			break
@@ -5728,6 +6028,23 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.Query.HistoryProof(childComplexity, args["partner"].(*string)), true
 
+	case "Query.jobCounts":
+		if e.ComplexityRoot.Query.JobCounts == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Query.JobCounts(childComplexity), true
+	case "Query.jobs":
+		if e.ComplexityRoot.Query.Jobs == nil {
+			break
+		}
+
+		args, err := ec.field_Query_jobs_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Jobs(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*model.JobFilter)), true
 	case "Query.moratoria":
 		if e.ComplexityRoot.Query.Moratoria == nil {
 			break
@@ -6287,6 +6604,31 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.RetryDeliveryPayload.Delivery(childComplexity), true
 
+	case "RetryJobsPayload.changed":
+		if e.ComplexityRoot.RetryJobsPayload.Changed == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RetryJobsPayload.Changed(childComplexity), true
+	case "RetryJobsPayload.clientMutationId":
+		if e.ComplexityRoot.RetryJobsPayload.ClientMutationID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RetryJobsPayload.ClientMutationID(childComplexity), true
+	case "RetryJobsPayload.kept":
+		if e.ComplexityRoot.RetryJobsPayload.Kept == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RetryJobsPayload.Kept(childComplexity), true
+	case "RetryJobsPayload.matched":
+		if e.ComplexityRoot.RetryJobsPayload.Matched == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RetryJobsPayload.Matched(childComplexity), true
+
 	case "RetryParkedDeliveriesPayload.clientMutationId":
 		if e.ComplexityRoot.RetryParkedDeliveriesPayload.ClientMutationID == nil {
 			break
@@ -6445,6 +6787,31 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.SetMoratoriumRulePayload.Rule(childComplexity), true
+
+	case "SnoozeJobsPayload.changed":
+		if e.ComplexityRoot.SnoozeJobsPayload.Changed == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SnoozeJobsPayload.Changed(childComplexity), true
+	case "SnoozeJobsPayload.clientMutationId":
+		if e.ComplexityRoot.SnoozeJobsPayload.ClientMutationID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SnoozeJobsPayload.ClientMutationID(childComplexity), true
+	case "SnoozeJobsPayload.kept":
+		if e.ComplexityRoot.SnoozeJobsPayload.Kept == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SnoozeJobsPayload.Kept(childComplexity), true
+	case "SnoozeJobsPayload.matched":
+		if e.ComplexityRoot.SnoozeJobsPayload.Matched == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SnoozeJobsPayload.Matched(childComplexity), true
 
 	case "Subscription.claimTimeline":
 		if e.ComplexityRoot.Subscription.ClaimTimeline == nil {
@@ -6922,6 +7289,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputBeneficiaryInput,
 		ec.unmarshalInputBindPolicyInput,
 		ec.unmarshalInputBlockPayoutInput,
+		ec.unmarshalInputCancelJobsInput,
 		ec.unmarshalInputCancelPolicyInput,
 		ec.unmarshalInputCapacityFilter,
 		ec.unmarshalInputChangeWebhookEndpointInput,
@@ -6937,6 +7305,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputEnablePartnerInput,
 		ec.unmarshalInputEventFilter,
 		ec.unmarshalInputIBANInput,
+		ec.unmarshalInputJobFilter,
 		ec.unmarshalInputLiftMoratoriumInput,
 		ec.unmarshalInputMeasuredInput,
 		ec.unmarshalInputMobileMoneyInput,
@@ -6964,10 +7333,12 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputReportLineInput,
 		ec.unmarshalInputResolvePayoutInput,
 		ec.unmarshalInputRetryDeliveryInput,
+		ec.unmarshalInputRetryJobsInput,
 		ec.unmarshalInputRetryParkedDeliveriesInput,
 		ec.unmarshalInputRotateWebhookSecretInput,
 		ec.unmarshalInputSetCapacityInput,
 		ec.unmarshalInputSetMoratoriumRuleInput,
+		ec.unmarshalInputSnoozeJobsInput,
 		ec.unmarshalInputSourceEventInput,
 		ec.unmarshalInputTestWebhookEndpointInput,
 		ec.unmarshalInputUSBankAccountInput,
@@ -7898,6 +8269,217 @@ type EventEdge {
   cursor: String!
   "The record."
   node: Event!
+}
+`, BuiltIn: false},
+	{Name: "../schema/job.graphqls", Input: `extend type Query {
+  "Jobs that are not done, and those that failed for good in the last day, by queue, kind and state. Scope operator."
+  jobCounts: [JobCount!]!
+  "Kinds of jobs that failed and wait, or failed for good, the worst first. Scope operator."
+  failingJobs: [FailingJobs!]!
+  "Jobs, newest first; what is done is kept for an hour. Scope operator. Errors: validation_failed, parameter_invalid, cursor_invalid."
+  jobs(
+    "How many, 1 to 100; 25 when left out."
+    first: Int
+    "The endCursor of the page before."
+    after: String
+    "Only those that fit."
+    filter: JobFilter
+  ): JobConnection!
+}
+
+extend type Mutation {
+  """
+  Have jobs tried again now, at most 1000 at once. What they do is done once however often they run. Scope operator. Errors:
+  validation_failed.
+  """
+  retryJobs("Which jobs, and why." input: RetryJobsInput!): RetryJobsPayload!
+  """
+  Cancel jobs, at most 1000 at once. A release that runs is kept: its order cannot be called back. No payout is lost: for one that
+  is due the sweep asks again within a minute. To keep a payout from going out, block the payout. Scope operator. Errors: validation_failed.
+  """
+  cancelJobs("Which jobs, and why." input: CancelJobsInput!): CancelJobsPayload!
+  "Put jobs off that do not run yet, at most 1000 at once. For a payout that is due the sweep asks again all the same. Scope operator. Errors: validation_failed."
+  snoozeJobs("Which jobs, until when, and why." input: SnoozeJobsInput!): SnoozeJobsPayload!
+}
+
+"How many jobs of a kind stand in a state."
+type JobCount {
+  "The queue they are in."
+  queue: String!
+  "What they do."
+  kind: String!
+  "Where they stand."
+  state: JobState!
+  "How many."
+  count: Long!
+  "How long the first of them has been due."
+  overdueSeconds: Long!
+}
+
+"Jobs of one kind that failed."
+type FailingJobs {
+  "What they do."
+  kind: String!
+  "How many."
+  count: Long!
+  "The first line of the last error."
+  lastError: String!
+  "When that was."
+  lastAt: DateTime!
+}
+
+"One job of the queue."
+type Job {
+  "The number of the job."
+  id: ID!
+  "What it does."
+  kind: String!
+  "The queue it is in."
+  queue: String!
+  "Where it stands."
+  state: JobState!
+  "Its arguments: ids, and addresses without their queries."
+  args: JSON!
+  "How often it was tried."
+  attempt: Int!
+  "How often it may be tried."
+  maxAttempts: Int!
+  "When it was asked for."
+  createdAt: DateTime!
+  "When it runs, or ran, at the earliest."
+  scheduledAt: DateTime!
+  "When it ended."
+  finalizedAt: DateTime
+  "The first line of its last error."
+  lastError: String
+}
+
+"Where a job stands."
+enum JobState {
+  "It can be worked now."
+  AVAILABLE
+  "It was cancelled."
+  CANCELLED
+  "It is done."
+  COMPLETED
+  "It failed for good."
+  DISCARDED
+  "It waits for something else."
+  PENDING
+  "It failed and is tried again."
+  RETRYABLE
+  "It is being worked."
+  RUNNING
+  "Its time has not come."
+  SCHEDULED
+}
+
+"Narrows jobs. What is left out does not narrow."
+input JobFilter {
+  "These, by their numbers; at most 1000."
+  ids: [ID!]
+  "Those of a queue."
+  queue: String
+  "Those of a kind."
+  kind: String
+  "Those in a state."
+  state: JobState
+}
+
+"Jobs to try again."
+input RetryJobsInput {
+  "Which jobs; it must narrow something."
+  filter: JobFilter!
+  "Why, for operators' eyes, 1 to 2000 characters."
+  reason: String!
+  "Only count them."
+  dryRun: Boolean! = false
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
+  clientMutationId: String
+}
+
+"Jobs to cancel."
+input CancelJobsInput {
+  "Which jobs; it must narrow something."
+  filter: JobFilter!
+  "Why, for operators' eyes, 1 to 2000 characters."
+  reason: String!
+  "Only count them."
+  dryRun: Boolean! = false
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
+  clientMutationId: String
+}
+
+"Jobs to put off."
+input SnoozeJobsInput {
+  "Which jobs; it must narrow something."
+  filter: JobFilter!
+  "Until when, after now."
+  until: DateTime!
+  "Why, for operators' eyes, 1 to 2000 characters."
+  reason: String!
+  "Only count them."
+  dryRun: Boolean! = false
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
+  clientMutationId: String
+}
+
+"What became of the jobs."
+type RetryJobsPayload {
+  "How many fit, in a state in which this can be done; 1000 at most."
+  matched: Int!
+  "How many were changed; none where they were only counted."
+  changed: Int!
+  "Releases that run, which are left alone."
+  kept: Int!
+  "As it was sent."
+  clientMutationId: String
+}
+
+"What became of the jobs."
+type CancelJobsPayload {
+  "How many fit, in a state in which this can be done; 1000 at most."
+  matched: Int!
+  "How many were changed; none where they were only counted."
+  changed: Int!
+  "Releases that run, which are left alone."
+  kept: Int!
+  "As it was sent."
+  clientMutationId: String
+}
+
+"What became of the jobs."
+type SnoozeJobsPayload {
+  "How many fit, in a state in which this can be done; 1000 at most."
+  matched: Int!
+  "How many were changed; none where they were only counted."
+  changed: Int!
+  "Releases that run, which are left alone."
+  kept: Int!
+  "As it was sent."
+  clientMutationId: String
+}
+
+"A page of jobs."
+type JobConnection {
+  "The jobs with their cursors."
+  edges: [JobEdge!]!
+  "The jobs."
+  nodes: [Job!]!
+  "Where the page stands."
+  pageInfo: PageInfo!
+  "How many jobs the list has, counted up to 10000, and only when it is asked for."
+  totalCount: Int!
+  "Whether there are more than totalCount tells."
+  totalCountExceeded: Boolean!
+}
+
+"A job of a page."
+type JobEdge {
+  "The job."
+  node: Job!
+  "Its place in the list."
+  cursor: String!
 }
 `, BuiltIn: false},
 	{Name: "../schema/moratorium.graphqls", Input: `extend type Query {
@@ -11535,6 +12117,20 @@ func (ec *executionContext) childFields_BookLine(ctx context.Context, field grap
 	return nil, fmt.Errorf("no field named %q was found under type BookLine", field.Name)
 }
 
+func (ec *executionContext) childFields_CancelJobsPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "matched":
+		return ec.fieldContext_CancelJobsPayload_matched(ctx, field)
+	case "changed":
+		return ec.fieldContext_CancelJobsPayload_changed(ctx, field)
+	case "kept":
+		return ec.fieldContext_CancelJobsPayload_kept(ctx, field)
+	case "clientMutationId":
+		return ec.fieldContext_CancelJobsPayload_clientMutationId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CancelJobsPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_CancelPolicyPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "policy":
@@ -12179,6 +12775,20 @@ func (ec *executionContext) childFields_ExposureTotal(ctx context.Context, field
 	return nil, fmt.Errorf("no field named %q was found under type ExposureTotal", field.Name)
 }
 
+func (ec *executionContext) childFields_FailingJobs(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "kind":
+		return ec.fieldContext_FailingJobs_kind(ctx, field)
+	case "count":
+		return ec.fieldContext_FailingJobs_count(ctx, field)
+	case "lastError":
+		return ec.fieldContext_FailingJobs_lastError(ctx, field)
+	case "lastAt":
+		return ec.fieldContext_FailingJobs_lastAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type FailingJobs", field.Name)
+}
+
 func (ec *executionContext) childFields_FieldError(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "pointer":
@@ -12251,6 +12861,76 @@ func (ec *executionContext) childFields_HistoryProof(ctx context.Context, field 
 		return ec.fieldContext_HistoryProof_faults(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type HistoryProof", field.Name)
+}
+
+func (ec *executionContext) childFields_Job(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_Job_id(ctx, field)
+	case "kind":
+		return ec.fieldContext_Job_kind(ctx, field)
+	case "queue":
+		return ec.fieldContext_Job_queue(ctx, field)
+	case "state":
+		return ec.fieldContext_Job_state(ctx, field)
+	case "args":
+		return ec.fieldContext_Job_args(ctx, field)
+	case "attempt":
+		return ec.fieldContext_Job_attempt(ctx, field)
+	case "maxAttempts":
+		return ec.fieldContext_Job_maxAttempts(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_Job_createdAt(ctx, field)
+	case "scheduledAt":
+		return ec.fieldContext_Job_scheduledAt(ctx, field)
+	case "finalizedAt":
+		return ec.fieldContext_Job_finalizedAt(ctx, field)
+	case "lastError":
+		return ec.fieldContext_Job_lastError(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Job", field.Name)
+}
+
+func (ec *executionContext) childFields_JobConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_JobConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_JobConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_JobConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_JobConnection_totalCount(ctx, field)
+	case "totalCountExceeded":
+		return ec.fieldContext_JobConnection_totalCountExceeded(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type JobConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_JobCount(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "queue":
+		return ec.fieldContext_JobCount_queue(ctx, field)
+	case "kind":
+		return ec.fieldContext_JobCount_kind(ctx, field)
+	case "state":
+		return ec.fieldContext_JobCount_state(ctx, field)
+	case "count":
+		return ec.fieldContext_JobCount_count(ctx, field)
+	case "overdueSeconds":
+		return ec.fieldContext_JobCount_overdueSeconds(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type JobCount", field.Name)
+}
+
+func (ec *executionContext) childFields_JobEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "node":
+		return ec.fieldContext_JobEdge_node(ctx, field)
+	case "cursor":
+		return ec.fieldContext_JobEdge_cursor(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type JobEdge", field.Name)
 }
 
 func (ec *executionContext) childFields_LiftMoratoriumPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -13327,6 +14007,20 @@ func (ec *executionContext) childFields_RetryDeliveryPayload(ctx context.Context
 	return nil, fmt.Errorf("no field named %q was found under type RetryDeliveryPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_RetryJobsPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "matched":
+		return ec.fieldContext_RetryJobsPayload_matched(ctx, field)
+	case "changed":
+		return ec.fieldContext_RetryJobsPayload_changed(ctx, field)
+	case "kept":
+		return ec.fieldContext_RetryJobsPayload_kept(ctx, field)
+	case "clientMutationId":
+		return ec.fieldContext_RetryJobsPayload_clientMutationId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RetryJobsPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_RetryParkedDeliveriesPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "count":
@@ -13429,6 +14123,20 @@ func (ec *executionContext) childFields_SetMoratoriumRulePayload(ctx context.Con
 		return ec.fieldContext_SetMoratoriumRulePayload_clientMutationId(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type SetMoratoriumRulePayload", field.Name)
+}
+
+func (ec *executionContext) childFields_SnoozeJobsPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "matched":
+		return ec.fieldContext_SnoozeJobsPayload_matched(ctx, field)
+	case "changed":
+		return ec.fieldContext_SnoozeJobsPayload_changed(ctx, field)
+	case "kept":
+		return ec.fieldContext_SnoozeJobsPayload_kept(ctx, field)
+	case "clientMutationId":
+		return ec.fieldContext_SnoozeJobsPayload_clientMutationId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SnoozeJobsPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_TestWebhookEndpointPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

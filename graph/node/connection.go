@@ -65,6 +65,8 @@ type (
 	MoratoriumConnection      = Connection[*Moratorium]         // of moratoria
 	MoratoriumEdge            = Edge[*Moratorium]               // to a moratorium
 	AuditConnection           = Connection[*model.AuditEntry]   // of the audit log
+	JobConnection             = Connection[*Job]                // of jobs
+	JobEdge                   = Edge[*Job]                      // to a job
 	AuditEdge                 = Edge[*model.AuditEntry]         // to a line of it
 )
 

@@ -1,0 +1,91 @@
+package node
+
+import (
+	"context"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"parapet/model"
+)
+
+// Job is one job of the queue.
+type Job struct{ *model.QueuedJob }
+
+// Args are its arguments.
+func (j *Job) Args() jsontext.Value { return jsontext.Value(j.QueuedJob.Args) }
+
+// JobCounts are the jobs by queue, kind and state.
+func (r *Reader) JobCounts(ctx context.Context) ([]*model.JobCount, error) {
+	counts, err := r.Service.JobCounts(ctx, r.Actor)
+	return pointers(counts), err
+}
+
+// FailingJobs are the kinds of jobs that fail.
+func (r *Reader) FailingJobs(ctx context.Context) ([]*model.FailingJobs, error) {
+	kinds, err := r.Service.FailingJobs(ctx, r.Actor)
+	return pointers(kinds), err
+}
+
+// Jobs are jobs, newest first.
+func (r *Reader) Jobs(ctx context.Context, first *int, after *string, filter *model.JobFilter) (*JobConnection, error) {
+	if filter == nil {
+		filter = &model.JobFilter{}
+	}
+	return listed(func(rows []*model.QueuedJob) []*Job {
+		jobs := make([]*Job, len(rows))
+		for i, row := range rows {
+			jobs[i] = &Job{row}
+		}
+		return jobs
+	})(r.Service.ListJobs(ctx, r.Actor, *filter, pageOf(first, after)))
+}
+
+// RetryJobsInput is jobs to try again.
+type RetryJobsInput struct {
+	Filter           model.JobFilter
+	Reason           string
+	DryRun           bool
+	ClientMutationID *string
+}
+
+// CancelJobsInput is jobs to cancel.
+type CancelJobsInput RetryJobsInput
+
+// SnoozeJobsInput is jobs to put off.
+type SnoozeJobsInput struct {
+	Filter           model.JobFilter
+	Until            time.Time
+	Reason           string
+	DryRun           bool
+	ClientMutationID *string
+}
+
+// JobsPayload is what became of them.
+type JobsPayload struct {
+	Matched, Changed, Kept int
+	ClientMutationID       *string
+}
+
+// RetryJobs has jobs tried again now.
+func (r *Reader) RetryJobs(ctx context.Context, in RetryJobsInput) (*JobsPayload, error) {
+	return r.changeJobs(ctx, in.ClientMutationID, model.JobChange{Verb: model.RetryJobs, Filter: in.Filter, Reason: in.Reason, DryRun: in.DryRun})
+}
+
+// CancelJobs cancels jobs.
+func (r *Reader) CancelJobs(ctx context.Context, in CancelJobsInput) (*JobsPayload, error) {
+	return r.changeJobs(ctx, in.ClientMutationID, model.JobChange{Verb: model.CancelJobs, Filter: in.Filter, Reason: in.Reason, DryRun: in.DryRun})
+}
+
+// SnoozeJobs puts jobs off.
+func (r *Reader) SnoozeJobs(ctx context.Context, in SnoozeJobsInput) (*JobsPayload, error) {
+	return r.changeJobs(ctx, in.ClientMutationID, model.JobChange{Verb: model.SnoozeJobs, Filter: in.Filter, Until: in.Until, Reason: in.Reason, DryRun: in.DryRun})
+}
+
+func (r *Reader) changeJobs(ctx context.Context, id *string, in model.JobChange) (*JobsPayload, error) {
+	done, err := mutate(ctx, r, id, in, r.Service.ChangeJobs)
+	if err != nil {
+		return nil, err
+	}
+	return &JobsPayload{done.Matched, done.Changed, done.Kept, id}, nil
+}

@@ -1,0 +1,180 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/riverqueue/river"
+	"github.com/uptrace/bun"
+
+	"parapet/model"
+)
+
+// Desk is model.JobDesk on River.
+type Desk struct {
+	pool   *pgxpool.Pool
+	client *river.Client[pgx.Tx]
+}
+
+// NewDesk makes the desk of a queue.
+func (q *Queue) NewDesk(pool *pgxpool.Pool) *Desk { return &Desk{pool, q.client} }
+
+var table = pgx.Identifier{Schema, "river_job"}.Sanitize()
+
+// Counts implements model.JobDesk.
+func (d *Desk) Counts(ctx context.Context) ([]model.JobCount, error) { return Depths(ctx, d.pool) }
+
+// Failing implements model.JobDesk.
+func (d *Desk) Failing(ctx context.Context) ([]model.FailingJobs, error) {
+	rows, err := d.pool.Query(ctx, `select kind, count(*), (array_agg(errors[cardinality(errors)]->>'error' order by attempted_at desc))[1], max(attempted_at)
+		from `+table+` where errors is not null and cardinality(errors) > 0 and state in ('available', 'retryable', 'discarded', 'scheduled', 'running')
+		group by kind order by count(*) desc, kind`)
+	if err != nil {
+		return nil, fmt.Errorf("read failing jobs: %w", err)
+	}
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (f model.FailingJobs, err error) {
+		err = row.Scan(&f.Kind, &f.Count, &f.LastError, &f.LastAt)
+		f.LastError = firstLine(f.LastError)
+		return f, err
+	})
+}
+
+// maxErrorText bounds what is shown of an error, in bytes.
+const maxErrorText = 300
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return strings.ToValidUTF8(line[:min(len(line), maxErrorText)], "")
+}
+
+const matching = ` where ($1::bigint[] is null or id = any($1)) and ($2 = '' or queue = $2) and ($3 = '' or kind = $3) and ($4 = '' or state::text = $4)`
+
+func arguments(f model.JobFilter, more ...any) []any {
+	var ids []int64
+	for _, text := range f.IDs {
+		id, _ := strconv.ParseInt(text, 10, 64) // model has checked them
+		ids = append(ids, id)
+	}
+	return append([]any{ids, f.Queue, f.Kind, f.State}, more...)
+}
+
+// List implements model.JobDesk.
+func (d *Desk) List(ctx context.Context, f model.JobFilter, before, most int64) ([]model.QueuedJob, error) {
+	rows, err := d.pool.Query(ctx, `select id, kind, queue, state::text, args, attempt, max_attempts, created_at, scheduled_at, finalized_at,
+			errors[cardinality(errors)]->>'error' from `+table+matching+` and ($5 = 0 or id < $5) order by id desc limit $6`, arguments(f, before, most)...)
+	if err != nil {
+		return nil, fmt.Errorf("list jobs: %w", err)
+	}
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (j model.QueuedJob, err error) {
+		var id int64
+		err = row.Scan(&id, &j.Kind, &j.Queue, &j.State, &j.Args, &j.Attempt, &j.MaxAttempts, &j.CreatedAt, &j.ScheduledAt, &j.FinalizedAt, &j.LastError)
+		if err != nil {
+			return j, err
+		}
+		j.ID = strconv.FormatInt(id, 10)
+		if j.LastError != nil {
+			*j.LastError = firstLine(*j.LastError)
+		}
+		j.Args, err = discreet(j.Args)
+		return j, err
+	})
+}
+
+// Count implements model.JobDesk.
+func (d *Desk) Count(ctx context.Context, f model.JobFilter, most int64) (n int, err error) {
+	err = d.pool.QueryRow(ctx, "select count(*) from (select from "+table+matching+" limit $5) as counted", arguments(f, most)...).Scan(&n)
+	return n, err
+}
+
+// discreet is a job's arguments without what may be secret: of an address, its
+// query, its fragment and its user.
+func discreet(args []byte) ([]byte, error) {
+	var members map[string]any
+	if err := json.Unmarshal(args, &members); err != nil {
+		return nil, fmt.Errorf("read arguments: %w", err)
+	}
+	for name, value := range members {
+		text, ok := value.(string)
+		if !ok || !strings.Contains(text, "://") {
+			continue
+		}
+		members[name] = "…"
+		if address, err := url.Parse(text); err == nil {
+			members[name] = (&url.URL{Scheme: address.Scheme, Host: address.Host, Path: address.Path}).String()
+		}
+	}
+	return json.Marshal(members, json.Deterministic(true))
+}
+
+// reach is in which states a verb does something.
+var reach = map[model.JobVerb]string{
+	model.RetryJobs:  "('available', 'scheduled', 'retryable', 'cancelled', 'discarded', 'completed')",
+	model.CancelJobs: "('available', 'scheduled', 'retryable', 'pending', 'running')",
+	model.SnoozeJobs: "('available', 'scheduled', 'retryable')",
+}
+
+// Change implements model.JobDesk. River itself retries and cancels, so that what
+// it tells its workers is told.
+func (d *Desk) Change(ctx context.Context, conn bun.Conn, in model.JobChange) (done model.JobsChanged, err error) {
+	err = conn.Raw(func(driver any) error {
+		tx := joined{driver.(*stdlib.Conn).Conn()} //nolint:forcetypeassert // bun runs on pgx; see cmd
+		var ids []int64
+		if ids, done.Kept, err = d.lock(ctx, tx, in); err != nil {
+			return err
+		}
+		done.Matched = len(ids) + done.Kept
+		if in.DryRun {
+			return nil
+		}
+		done.Changed = len(ids)
+		return d.apply(ctx, tx, in.Verb, in.Until, ids)
+	})
+	return done, err
+}
+
+// lock finds the jobs, and how many of them are releases that run.
+func (d *Desk) lock(ctx context.Context, tx joined, in model.JobChange) (ids []int64, kept int, err error) {
+	rows, err := tx.Query(ctx, `select id, kind = 'release_payout' and state = 'running' from `+table+matching+
+		` and state in `+reach[in.Verb]+` order by id limit $5 for update`, arguments(in.Filter, model.MaxJobs)...)
+	if err != nil {
+		return nil, 0, fmt.Errorf("find jobs: %w", err)
+	}
+	var id int64
+	var underway bool
+	_, err = pgx.ForEachRow(rows, []any{&id, &underway}, func() error {
+		if underway {
+			kept++
+		} else {
+			ids = append(ids, id)
+		}
+		return nil
+	})
+	return ids, kept, err
+}
+
+func (d *Desk) apply(ctx context.Context, tx joined, verb model.JobVerb, until time.Time, ids []int64) error {
+	if verb == model.SnoozeJobs {
+		_, err := tx.Exec(ctx, `update `+table+` set state = 'scheduled', scheduled_at = $2 where id = any($1)`, ids, until)
+		return err
+	}
+	for _, id := range ids {
+		var err error
+		if verb == model.RetryJobs {
+			_, err = d.client.JobRetryTx(ctx, tx, id)
+		} else {
+			_, err = d.client.JobCancelTx(ctx, tx, id)
+		}
+		if err != nil {
+			return fmt.Errorf("%s job %d: %w", verb, id, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,78 @@
+package jobs
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/jobs/rail"
+	"parapet/model"
+)
+
+// changed is an operator's change of jobs that must be done.
+func (s *shop) changed(in model.JobChange) model.JobsChanged {
+	s.t.Helper()
+	in.Reason = "They pile up."
+	done, err := s.Service.ChangeJobs(s.t.Context(), s.Operator, in)
+	require.NoError(s.t, err)
+	return *done
+}
+
+func TestACancelledJobLosesNoPayout(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	fleet := s.fleet(3)
+	s.exec("update river.river_job set state = 'running', attempted_at = now() where id = (select min(id) from river.river_job where kind = 'release_payout')")
+	waiting := model.JobFilter{Kind: "release_payout"}
+	require.Equal(t, model.JobsChanged{Matched: 3, Kept: 1}, s.changed(model.JobChange{Verb: model.CancelJobs, Filter: waiting, DryRun: true}))
+	require.Zero(t, s.count("audit_entries"), "nothing was done")
+	require.Equal(t, model.JobsChanged{Matched: 3, Changed: 2, Kept: 1}, s.changed(model.JobChange{Verb: model.CancelJobs, Filter: waiting}))
+	require.Equal(t, 2, s.count("river.river_job where kind = 'release_payout' and state = 'cancelled'"))
+	require.Equal(t, 1, s.count("audit_entries where reason = 'They pile up.' and outcome = 'done' and subject like '2 jobs%'"))
+
+	s.exec("delete from river.river_job where state = 'running'") // its worker died
+	s.start()
+	s.After(2 * time.Minute)
+	for _, job := range fleet {
+		s.eventually(func() bool { return s.read(job).Status == "released" }, "the sweep asks again")
+		require.Equal(t, 1, s.transfers(job.ID, rail.Accepted))
+	}
+}
+
+func TestJobsAreShownAndPutOff(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	s.fleet(2)
+	s.exec(`insert into river.river_job (kind, queue, state, args, max_attempts, errors, attempted_at) values ('poll_feed', 'feeds', 'retryable',
+		'{"source": "usgs", "url": "https://me:secret@feeds.example/all?key=secret"}', 5, array['{"error": "it failed\nat secret.go"}'::jsonb], now())`)
+	page, err := s.Service.ListJobs(t.Context(), s.Operator, model.JobFilter{Kind: "poll_feed"}, model.PageRequest{})
+	require.NoError(t, err)
+	require.Len(t, page.Data, 1)
+	require.JSONEq(t, `{"source": "usgs", "url": "https://feeds.example/all"}`, string(page.Data[0].Args))
+	require.Equal(t, "it failed", *page.Data[0].LastError)
+	failing, err := s.Service.FailingJobs(t.Context(), s.Operator)
+	require.NoError(t, err)
+	require.Len(t, failing, 1)
+	require.Equal(t, "poll_feed", failing[0].Kind)
+	first, err := s.Service.ListJobs(t.Context(), s.Operator, model.JobFilter{Kind: "release_payout"}, model.PageRequest{Limit: 1})
+	require.NoError(t, err)
+	second, err := s.Service.ListJobs(t.Context(), s.Operator, model.JobFilter{Kind: "release_payout"}, model.PageRequest{Limit: 1, Cursor: *first.NextCursor})
+	require.NoError(t, err)
+	require.NotEqual(t, first.Data[0].ID, second.Data[0].ID)
+	require.False(t, second.HasMore)
+
+	until := s.Now().Add(time.Hour)
+	require.Equal(t, 1, s.changed(model.JobChange{Verb: model.SnoozeJobs, Filter: model.JobFilter{IDs: []string{page.Data[0].ID}}, Until: until}).Changed)
+	require.Equal(t, 1, s.count("river.river_job where kind = 'poll_feed' and state = 'scheduled' and scheduled_at > now() + interval '59 minutes'"))
+	require.Equal(t, 1, s.changed(model.JobChange{Verb: model.RetryJobs, Filter: model.JobFilter{Kind: "poll_feed"}}).Changed)
+	require.Equal(t, 1, s.count("river.river_job where kind = 'poll_feed' and state = 'available'"))
+	for _, wrong := range []model.JobChange{
+		{Verb: model.RetryJobs, Reason: "r"}, {Verb: model.RetryJobs, Filter: model.JobFilter{State: "asleep"}, Reason: "r"},
+		{Verb: model.RetryJobs, Filter: model.JobFilter{IDs: []string{"x"}}, Reason: "r"}, {Verb: model.RetryJobs, Filter: model.JobFilter{Kind: "sweep"}},
+		{Verb: model.SnoozeJobs, Filter: model.JobFilter{Kind: "sweep"}, Reason: "r", Until: s.Now()},
+	} {
+		_, err := s.Service.ChangeJobs(t.Context(), s.Operator, wrong)
+		require.Equal(t, model.CodeValidationFailed, model.CodeOf(err))
+	}
+}

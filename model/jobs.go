@@ -1,0 +1,205 @@
+package model
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/uptrace/bun"
+)
+
+// JobDesk is the job queue as operators see it. Whoever works the jobs fills it.
+type JobDesk interface {
+	// Counts are the jobs that are not done, and those that failed for good in the last
+	// day, by queue, kind and state.
+	Counts(ctx context.Context) ([]JobCount, error)
+	// Failing are the kinds of jobs that failed and wait, or failed for good.
+	Failing(ctx context.Context) ([]FailingJobs, error)
+	// List is a page of jobs with ids below before, newest first; 0 begins.
+	List(ctx context.Context, f JobFilter, before int64, most int64) ([]QueuedJob, error)
+	// Count is how many there are, up to most.
+	Count(ctx context.Context, f JobFilter, most int64) (int, error)
+	// Change does something to the jobs of a filter in the transaction that is open on
+	// conn, at most MaxJobs of them.
+	Change(ctx context.Context, conn bun.Conn, change JobChange) (JobsChanged, error)
+}
+
+// JobCount is how many jobs of a kind stand in a state.
+type JobCount struct {
+	Queue, Kind, State string
+	Count              int64
+	Overdue            time.Duration // how long the first of them has been due
+}
+
+// FailingJobs are the jobs of one kind that failed.
+type FailingJobs struct {
+	Kind      string
+	Count     int64
+	LastError string // its first line
+	LastAt    time.Time
+}
+
+// QueuedJob is one job. Its arguments are ids, and addresses without what may be
+// secret in them.
+type QueuedJob struct {
+	ID          string
+	Kind, Queue string
+	State       string
+	Args        []byte // JSON
+	Attempt     int
+	MaxAttempts int
+	CreatedAt   time.Time
+	ScheduledAt time.Time
+	FinalizedAt *time.Time
+	LastError   *string
+}
+
+// JobFilter narrows jobs. Empty members do not.
+type JobFilter struct {
+	IDs   []string
+	Queue string
+	Kind  string
+	State string
+}
+
+// JobVerb is what can be done to jobs.
+type JobVerb string
+
+// The verbs.
+const (
+	RetryJobs  JobVerb = "retry"
+	CancelJobs JobVerb = "cancel"
+	SnoozeJobs JobVerb = "snooze"
+)
+
+// MaxJobs is how many jobs one change reaches.
+const MaxJobs = 1000
+
+// JobChange is what an operator does to jobs.
+type JobChange struct {
+	Verb   JobVerb
+	Filter JobFilter
+	Until  time.Time // for SnoozeJobs
+	DryRun bool      // count and change nothing
+	Reason string    // private
+}
+
+// JobsChanged is what became of them.
+type JobsChanged struct {
+	Matched int // by the filter, in a state in which this can be done; MaxJobs at most
+	Changed int
+	// Kept are releases that run: an order that a rail may have cannot be called back,
+	// so the job is left to record its answer.
+	Kept int
+}
+
+// JobStates are where a job can stand, in River's words.
+func JobStates() []string {
+	return []string{"available", "cancelled", "completed", "discarded", "pending", "retryable", "running", "scheduled"}
+}
+
+func (f JobFilter) check(c *fieldCheck) {
+	c.that(f.State == "" || slices.Contains(JobStates(), f.State), "/filter/state", "enum", "Use one of "+oneOf(JobStates())+".")
+	c.that(len(f.IDs) <= MaxJobs, "/filter/ids", "length", fmt.Sprintf("Name at most %d jobs.", MaxJobs))
+	for _, id := range f.IDs {
+		n, err := strconv.ParseInt(id, 10, 64)
+		c.that(err == nil && n > 0, "/filter/ids", "format", "Use the numbers of jobs.")
+	}
+	c.that(storable(f.Queue) && storable(f.Kind), "/filter", "format", "Use names of queues and kinds.")
+}
+
+func (s *Service) jobDesk(ctx context.Context, actor Actor) (JobDesk, error) {
+	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
+		return nil, err
+	}
+	if s.jobs == nil {
+		return nil, Fail(CodeUnavailable, "This server has no job queue.")
+	}
+	return s.jobs, nil
+}
+
+// JobCounts are the jobs by queue, kind and state. Operators only.
+func (s *Service) JobCounts(ctx context.Context, actor Actor) ([]JobCount, error) {
+	desk, err := s.jobDesk(ctx, actor)
+	if err != nil {
+		return nil, err
+	}
+	return desk.Counts(ctx)
+}
+
+// FailingJobs are the kinds of jobs that fail. Operators only.
+func (s *Service) FailingJobs(ctx context.Context, actor Actor) ([]FailingJobs, error) {
+	desk, err := s.jobDesk(ctx, actor)
+	if err != nil {
+		return nil, err
+	}
+	return desk.Failing(ctx)
+}
+
+// ListJobs are jobs, newest first. Operators only. Errors: validation_failed,
+// parameter_invalid, cursor_invalid.
+func (s *Service) ListJobs(ctx context.Context, actor Actor, f JobFilter, in PageRequest) (*Page[QueuedJob], error) {
+	desk, err := s.jobDesk(ctx, actor)
+	if err != nil {
+		return nil, err
+	}
+	c := fieldCheck{}
+	if f.check(&c); len(c.fields) > 0 {
+		return nil, Invalid(c.fields...)
+	}
+	p, err := s.page(actor, in, fmt.Sprintf("jobs?%q", []any{f.IDs, f.Queue, f.Kind, f.State}))
+	if err != nil {
+		return nil, err
+	}
+	p.count = func(ctx context.Context) (int, error) { return desk.Count(ctx, f, MaxTotal+1) }
+	var before int64
+	if p.after != "" {
+		if before, err = strconv.ParseInt(p.after, 10, 64); err != nil {
+			return nil, fmt.Errorf("cursor of jobs: %w", err)
+		}
+	}
+	rows, err := desk.List(ctx, f, before, p.fetch())
+	if err != nil {
+		return nil, explain(fmt.Errorf("list jobs: %w", err))
+	}
+	return paged(p, rows, func(j *QueuedJob) string { return j.ID }, func(j *QueuedJob) QueuedJob { return *j })
+}
+
+// ChangeJobs retries, cancels or puts off jobs: those named, or those of a filter,
+// which must narrow something. No payout is lost by it: what is due stands in
+// tables, and the sweep asks again for a payout whose job is gone. To keep a payout
+// from going out, block the payout. Operators only. Errors: validation_failed.
+func (s *Service) ChangeJobs(ctx context.Context, actor Actor, in JobChange) (*JobsChanged, error) {
+	desk, err := s.jobDesk(ctx, actor)
+	if err != nil {
+		return nil, err
+	}
+	c := fieldCheck{}
+	in.Filter.check(&c)
+	c.note(&in.Reason, "/reason")
+	c.that(len(in.Filter.IDs) > 0 || in.Filter.Queue != "" || in.Filter.Kind != "" || in.Filter.State != "", "/filter", "required", "Name jobs, a queue, a kind or a state.")
+	if len(c.fields) > 0 {
+		return nil, Invalid(c.fields...)
+	}
+	done := new(JobsChanged)
+	if in.DryRun {
+		actor = System() // nothing is done, so nothing is written down
+	}
+	err = s.change(ctx, actor, func(ctx context.Context, u *unit) error {
+		if in.Verb == SnoozeJobs && !in.Until.After(u.now) {
+			return Invalid(wrong("/until", "value", "Use a time after now."))
+		}
+		var err error
+		if *done, err = desk.Change(ctx, u.Conn, in); err != nil {
+			return err
+		}
+		u.about("", fmt.Sprintf("%d jobs %q", done.Changed, []any{in.Filter.IDs, in.Filter.Queue, in.Filter.Kind, in.Filter.State}), &in.Reason)
+		return u.answered(statusOK, "", done)
+	})
+	return done, err
+}
+
+// OverdueSeconds is Overdue in seconds.
+func (c *JobCount) OverdueSeconds() int64 { return int64(c.Overdue.Seconds()) }
