@@ -32,8 +32,12 @@ func TestNullIsWhatIsLeftOut(t *testing.T) {
 	asked := 0
 	for _, field := range s.Query.Fields {
 		filter := field.Arguments.ForName("filter")
-		if filter == nil {
+		if filter == nil || field.Name == "jobs" { // these tests have no job queue to show
 			continue
+		}
+		who := "acme"
+		if strings.Contains(field.Description, "Scope operator") {
+			who = "operator"
 		}
 		asked++
 		variables, names, uses := map[string]any{}, []string{}, []string{}
@@ -44,8 +48,8 @@ func TestNullIsWhatIsLeftOut(t *testing.T) {
 		}
 		document := "query(" + strings.Join(names, ", ") + ") { " + field.Name + "(" + strings.Join(uses, ", ") + ") { totalCount } }"
 		require.NotEmpty(t, variables["filter"], field.Name)
-		all := d.data(t, "{ "+field.Name+" { totalCount } }", nil)
-		require.Equal(t, all, d.data(t, document, variables), field.Name)
+		all := d.dataAs(t, who, "{ "+field.Name+" { totalCount } }", nil)
+		require.Equal(t, all, d.dataAs(t, who, document, variables), field.Name)
 	}
 	require.Greater(t, asked, 8)
 }
