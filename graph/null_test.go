@@ -16,6 +16,9 @@ func nulls(s *ast.Schema, of *ast.Type) any {
 	}
 	all := map[string]any{}
 	for _, field := range def.Fields {
+		if field.Type.NonNull && field.DefaultValue != nil {
+			continue
+		}
 		if field.Type.NonNull {
 			return nil
 		}
@@ -47,7 +50,9 @@ func TestNullIsWhatIsLeftOut(t *testing.T) {
 			uses = append(uses, argument.Name+": $"+argument.Name)
 		}
 		document := "query(" + strings.Join(names, ", ") + ") { " + field.Name + "(" + strings.Join(uses, ", ") + ") { totalCount } }"
-		require.NotEmpty(t, variables["filter"], field.Name)
+		if all, _ := variables["filter"].(map[string]any); len(all) == 0 {
+			delete(variables, "filter") // all it has has a default, which null is not
+		}
 		all := d.dataAs(t, who, "{ "+field.Name+" { totalCount } }", nil)
 		require.Equal(t, all, d.dataAs(t, who, document, variables), field.Name)
 	}
