@@ -11,9 +11,9 @@ import (
 
 // How often the relay looks for events: at once while there are more, often while
 // changes come, less often when nothing happens, and rarely while the database does
-// not answer.
+// not answer. What this process itself commits into the quiet it hears of at once.
 const (
-	relayBusy = 20 * time.Millisecond
+	relayBusy = 10 * time.Millisecond
 	relayIdle = 100 * time.Millisecond
 	relayLost = time.Second
 	relayPass = 30 * time.Second     // what one pass may take
@@ -36,14 +36,14 @@ func (r *relay) start(ctx context.Context) {
 	ctx, r.cancel = context.WithCancel(ctx)
 	wait := relayIdle
 	r.running.Go(func() {
-		r.repeat(ctx, "relay", func(ctx context.Context) (time.Duration, error) {
+		r.repeat(ctx, "relay", r.service.Committed(), func(ctx context.Context) (time.Duration, error) {
 			numbered, err := r.service.Relay(ctx)
 			wait = pace(wait, numbered)
 			return wait, err
 		})
 	})
 	r.running.Go(func() {
-		r.repeat(ctx, "start drains", func(ctx context.Context) (time.Duration, error) {
+		r.repeat(ctx, "start drains", nil, func(ctx context.Context) (time.Duration, error) {
 			_, err := r.service.StartDrains(ctx)
 			return drainsDue, err
 		})
@@ -70,16 +70,19 @@ func (r *relay) stop() {
 	}
 }
 
-// repeat does something again and again, after the wait it asks for, until ctx ends.
-// A pass that has begun ends even then.
-func (r *relay) repeat(ctx context.Context, what string, pass func(context.Context) (time.Duration, error)) {
+// repeat does something again and again, after the wait it asks for, or when it is
+// called out of one that is not short, until ctx ends. A pass that has begun ends even
+// then.
+func (r *relay) repeat(ctx context.Context, what string, called <-chan struct{}, pass func(context.Context) (time.Duration, error)) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
+	var listen <-chan struct{}
 	for lost := false; ; {
 		select {
 		case <-ctx.Done():
 			return
 		case <-timer.C:
+		case <-listen:
 		}
 		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), relayPass)
 		wait, err := pass(bounded)
@@ -89,6 +92,9 @@ func (r *relay) repeat(ctx context.Context, what string, pass func(context.Conte
 		}
 		if lost = err != nil; lost {
 			wait = relayLost
+		}
+		if listen = nil; !lost && wait > relayBusy {
+			listen = called
 		}
 		timer.Reset(wait)
 	}

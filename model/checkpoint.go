@@ -56,7 +56,7 @@ func (r *checkpointRow) text() []byte {
 func (u *unit) checkpoint(ctx context.Context) (int, error) {
 	var rows []*checkpointRow
 	err := u.NewRaw(`select p.slug as partner, n.sequence, n.hash from partners p
-		cross join lateral (select sequence, hash from event_numbers where partner = p.slug order by sequence desc limit 1) n
+		cross join lateral `+lastNumber("sequence, hash", "p.slug")+` n
 		left join lateral (select sequence, signed_at from event_checkpoints where partner = p.slug order by sequence desc limit 1) c on true
 		where c.sequence is null or n.sequence > c.sequence and c.signed_at <= ? limit ?`, u.now.Add(-checkpointEvery), sweepSize).Scan(ctx, &rows)
 	if err != nil || len(rows) == 0 {

@@ -3,7 +3,6 @@ package model
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -89,17 +88,20 @@ func (s *Service) TakeBatch(ctx context.Context, job DrainEndpoint) (*Batch, err
 		if err != nil || row == nil {
 			return err
 		}
-		if _, err := u.NewUpdate().Model(progress).Set("drain_at = ?", u.now.Add(drainSilent)).Set("due_at = null").WherePK().Exec(ctx); err != nil {
-			return err
-		}
 		batch = &Batch{URL: row.URL, Ordered: row.Ordered, Position: progress.Position}
 		if batch.Secrets, err = row.secrets(s.keys, u.now); err != nil {
 			return fmt.Errorf("open secret of %s: %w", job.Endpoint, err)
 		}
-		if err := u.takeRetries(ctx, row, batch); err != nil {
-			return fmt.Errorf("read deliveries due: %w", err)
+		due, err := u.dueWork(ctx, progress)
+		if err != nil {
+			return fmt.Errorf("see what is due: %w", err)
 		}
-		if err := u.takeNew(ctx, row, progress, batch); err != nil {
+		if due.again {
+			if err := u.takeRetries(ctx, row, batch); err != nil {
+				return fmt.Errorf("read deliveries due: %w", err)
+			}
+		}
+		if err := u.takeNew(ctx, row, progress, due.last, batch); err != nil {
 			return fmt.Errorf("read events due: %w", err)
 		}
 		if len(batch.Items) == 0 && batch.Position == progress.Position {
@@ -156,137 +158,41 @@ func (s *Service) dueTo(ctx context.Context, job DrainEndpoint) (due bool, err e
 	return due, err
 }
 
-// drained locks the progress of an endpoint that the drain holds; no row without.
-func (u *unit) drained(ctx context.Context, job DrainEndpoint) (*endpointRow, *progressRow, error) {
+// holding locks the progress of an endpoint that the drain holds; nil without. Who
+// disables or deletes an endpoint takes it from its drain.
+func (u *unit) holding(ctx context.Context, job DrainEndpoint) (*progressRow, error) {
 	id, err := nounEndpoint.parse(job.Endpoint)
 	if err != nil {
+		return nil, err
+	}
+	var rows []progressRow
+	text := u.svc.texts.of(&rows, "held", func() string {
+		return u.NewSelect().Model(&rows).Where("endpoint_id = $1").Where("partner = $2").Where("drain = $3").For("NO KEY UPDATE").String()
+	})
+	u.later.Queue(briefly, hungAfter) // the relay waits for this row
+	u.read(&rows, text, id, job.Partner, job.Token)
+	if err := u.send(ctx); err != nil {
+		return nil, fmt.Errorf("lock progress: %w", err)
+	}
+	if len(rows) == 0 {
+		return nil, nil //nolint:nilnil // another drain's, or nobody's
+	}
+	return &rows[0], nil
+}
+
+// drained is holding with the endpoint as it is now; no row without.
+func (u *unit) drained(ctx context.Context, job DrainEndpoint) (*endpointRow, *progressRow, error) {
+	progress, err := u.holding(ctx, job)
+	if err != nil || progress == nil {
 		return nil, nil, err
 	}
-	progress := new(progressRow)
-	err = u.NewSelect().Model(progress).Where("endpoint_id = ?", id).Where("partner = ?", job.Partner).
-		Where("drain = ?", job.Token).For("NO KEY UPDATE").Scan(ctx)
-	if absent(err) {
-		return nil, nil, nil
-	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("lock progress: %w", err)
-	}
 	row := new(endpointRow)
-	err = u.NewSelect().Model(row).Where("id = ?", id).Where("partner = ?", job.Partner).Where("status = ?", EndpointEnabled).Scan(ctx)
+	text := u.svc.texts.of(row, "drained", func() string {
+		return u.NewSelect().Model(row).Where("id = $1").Where("partner = $2").Where("status = $3").String()
+	})
+	err = u.svc.preparedRow(ctx, u.pg, row, text, progress.EndpointID, progress.Partner, EndpointEnabled)
 	if absent(err) {
 		return nil, nil, nil
 	}
 	return row, progress, err
-}
-
-// takeRetries reads deliveries whose next attempt is due. At an ordered endpoint a
-// delivery waits for every earlier one of its subject.
-func (u *unit) takeRetries(ctx context.Context, row *endpointRow, batch *Batch) error {
-	var due []dueEvent
-	q := numbered(u.NewSelect().Model(&due)).ColumnExpr("d.id as delivery").
-		Join("join deliveries d on d.event_id = e.id and d.partner = e.partner").
-		Where("d.endpoint_id = ?", row.ID).Where("d.status = ?", DeliveryPending).Where("d.next_attempt_at <= ?", u.now)
-	if row.Ordered {
-		q = q.Where(`not exists (select from deliveries f where f.endpoint_id = d.endpoint_id and f.subject_id = d.subject_id
-			and f.status = ? and f.sequence < d.sequence)`, DeliveryPending)
-	}
-	if err := q.OrderExpr("d.sequence").Limit(drainRetries).Scan(ctx); err != nil || len(due) == 0 {
-		return err
-	}
-	ids := make([]uuid.UUID, len(due))
-	for i := range due {
-		ids[i] = *due[i].Delivery
-	}
-	var rows []*deliveryRow
-	if err := u.NewSelect().Model(&rows).Where("id in (?)", bun.List(ids)).Scan(ctx); err != nil {
-		return err
-	}
-	known := make(map[uuid.UUID]*deliveryRow, len(rows))
-	for _, delivery := range rows {
-		known[delivery.ID] = delivery
-	}
-	for i := range due {
-		if err := batch.add(&due[i].numberedEvent, known[*due[i].Delivery]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// takeNew reads events that were never tried: as many as the endpoint bears, and
-// none while it has enough to catch up with, so that a slow endpoint's backlog stays
-// a position and does not become rows.
-func (u *unit) takeNew(ctx context.Context, row *endpointRow, progress *progressRow, batch *Batch) error {
-	if len(batch.Items) == drainRetries {
-		return nil
-	}
-	allowed := progress.Allowance
-	if progress.ProbeAt != nil {
-		allowed = 1
-		if u.now.Before(*progress.ProbeAt) {
-			return nil
-		}
-	}
-	var last int64
-	if err := u.NewRaw("select coalesce(max(sequence), 0) from event_numbers where partner = ?", row.Partner).Scan(ctx, &last); err != nil {
-		return err
-	}
-	end := min(last, progress.Position+drainWindow)
-	var rows []numberedEvent
-	q := numbered(u.NewSelect().Model(&rows)).
-		Where("n.partner = ?", row.Partner).Where("n.sequence > ?", progress.Position).Where("n.sequence <= ?", end)
-	if !slices.Contains(row.EventTypes, AllEvents) {
-		q = q.Where("e.type in (?)", bun.List(row.EventTypes))
-	}
-	if err := q.OrderExpr("n.sequence").Limit(int64(allowed)).Scan(ctx); err != nil {
-		return err
-	}
-	batch.Position = end
-	if len(rows) == allowed {
-		batch.Position = rows[len(rows)-1].Sequence
-	}
-	blocked, err := u.blocked(ctx, row, rows)
-	if err != nil {
-		return err
-	}
-	for i := range rows {
-		if err := batch.add(&rows[i], nil); err != nil {
-			return err
-		}
-		batch.Items[len(batch.Items)-1].Held = blocked[rows[i].SubjectID]
-	}
-	return nil
-}
-
-// blocked are the subjects whose earlier events an ordered endpoint still waits
-// for.
-func (u *unit) blocked(ctx context.Context, row *endpointRow, rows []numberedEvent) (map[uuid.UUID]bool, error) {
-	if !row.Ordered || len(rows) == 0 {
-		return nil, nil //nolint:nilnil // reading from no map is fine
-	}
-	subjects := make([]uuid.UUID, len(rows))
-	for i := range rows {
-		subjects[i] = rows[i].SubjectID
-	}
-	var waiting []uuid.UUID
-	err := u.NewSelect().Model((*deliveryRow)(nil)).ColumnExpr("distinct d.subject_id").Where("d.endpoint_id = ?", row.ID).
-		Where("d.status = ?", DeliveryPending).Where("d.subject_id in (?)", bun.List(subjects)).Scan(ctx, &waiting)
-	blocked := make(map[uuid.UUID]bool, len(waiting))
-	for _, subject := range waiting {
-		blocked[subject] = true
-	}
-	return blocked, err
-}
-
-func (b *Batch) add(row *numberedEvent, delivery *deliveryRow) error {
-	event := row.public()
-	body, err := wire.Encode(event)
-	if err != nil {
-		return fmt.Errorf("encode event: %w", err)
-	}
-	if delivery == nil {
-		delivery = &deliveryRow{EventID: row.ID, Sequence: row.Sequence, SubjectID: row.SubjectID}
-	}
-	b.Items = append(b.Items, Dispatch{Event: event, Body: body, delivery: delivery})
-	return nil
 }

@@ -44,7 +44,7 @@ type Sent struct {
 func (s *Service) KeepBatch(ctx context.Context, job DrainEndpoint, batch *Batch, sent []Sent) error {
 	var disable string
 	err := s.change(ctx, System(), func(ctx context.Context, u *unit) error {
-		_, progress, err := u.drained(ctx, job)
+		progress, err := u.holding(ctx, job)
 		if err != nil || progress == nil {
 			return err
 		}
@@ -56,10 +56,10 @@ func (s *Service) KeepBatch(ctx context.Context, job DrainEndpoint, batch *Batch
 		if err := u.keepDeliveries(progress, rows); err != nil {
 			return fmt.Errorf("keep deliveries: %w", err)
 		}
-		progress.Position = batch.Position
-		progress.DrainAt = new(u.now.Add(drainSilent))
-		_, err = u.NewUpdate().Model(progress).Column("position", "drain_at", "failures", "failing_since", "probe_at", "allowance").WherePK().Exec(ctx)
-		return err
+		u.later.Queue(`update webhook_progress set position = $1, drain_at = $2, failures = $3, failing_since = $4, probe_at = $5, allowance = $6
+			where endpoint_id = $7 and partner = $8`, batch.Position, u.now.Add(drainSilent), progress.Failures, progress.FailingSince,
+			progress.ProbeAt, progress.Allowance, progress.EndpointID, progress.Partner)
+		return nil
 	})
 	if err != nil || disable == "" {
 		return err

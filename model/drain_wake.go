@@ -18,23 +18,22 @@ type wokenRow struct {
 }
 
 // wake makes endpoints due that want any of the types, and starts a drain where
-// none runs. The update waits for a drain that is about to end and then sees that
-// none runs, so no wake-up is lost. An endpoint that fails waits for its probe.
-func (u *unit) wake(ctx context.Context, partners []string, types []EventType) error {
+// none runs: with what is sent next, and start thereafter. The update waits for a
+// drain that is about to end and then sees that none runs, so no wake-up is lost. An
+// endpoint that fails waits for its probe.
+func (u *unit) wake(partners []string, types []EventType) (start func()) {
 	token := newID()
 	var woken []wokenRow
-	err := u.svc.preparedRows(ctx, u.pg, &woken, `update webhook_progress p set
+	u.read(&woken, `update webhook_progress p set
 			due_at = least(p.due_at, greatest($3, p.probe_at)),
 			drain = case when greatest($3, p.probe_at) <= $3 then coalesce(p.drain, $4) else p.drain end,
 			drain_at = case when p.drain is null then $5 else p.drain_at end
 		from webhook_endpoints e where e.id = p.endpoint_id and e.partner = p.partner and p.partner = any($1) and p.active
 			and (e.event_types && $2::text[] or '*' = any(e.event_types))
 		returning p.endpoint_id, p.partner, p.failures > 0 as ill, p.drain = $4 as started`, partners, types, u.now, token, u.now.Add(drainQueued))
-	if err != nil {
-		return fmt.Errorf("wake endpoints: %w", err)
+	return func() {
+		u.startDrains(slices.DeleteFunc(woken, func(row wokenRow) bool { return !row.Started }), token)
 	}
-	u.startDrains(slices.DeleteFunc(woken, func(row wokenRow) bool { return !row.Started }), token)
-	return nil
 }
 
 func (u *unit) startDrains(woken []wokenRow, token uuid.UUID) {
@@ -79,13 +78,13 @@ const DrainBeat = 3 * time.Second
 // not held any more when it was disabled or deleted, or another drain took over.
 func (s *Service) RenewDrain(ctx context.Context, job DrainEndpoint) (held bool, err error) {
 	err = s.change(ctx, System(), func(ctx context.Context, u *unit) error {
-		_, progress, err := u.drained(ctx, job)
+		progress, err := u.holding(ctx, job)
 		if err != nil || progress == nil {
 			return err
 		}
 		held = true
-		_, err = u.NewUpdate().Model(progress).Set("drain_at = ?", u.now.Add(drainSilent)).WherePK().Exec(ctx)
-		return err
+		u.later.Queue("update webhook_progress set drain_at = $1 where endpoint_id = $2 and partner = $3", u.now.Add(drainSilent), progress.EndpointID, progress.Partner)
+		return nil
 	})
 	return held, err
 }
@@ -125,7 +124,7 @@ func (u *unit) nextDue(ctx context.Context, row *endpointRow, progress *progress
 	err = u.NewRaw(`select least(
 		(select min(d.next_attempt_at) from deliveries d where d.endpoint_id = ?0 and d.status = 'pending' and (not ?5 or not exists (
 			select from deliveries f where f.endpoint_id = d.endpoint_id and f.subject_id = d.subject_id and f.status = 'pending' and f.sequence < d.sequence))),
-		(select greatest(?2, ?3::timestamptz) where (select max(sequence) from event_numbers where partner = ?1) > ?4))`,
+		(select greatest(?2, ?3::timestamptz) where `+lastNumber("sequence", "?1")+` > ?4))`,
 		row.ID, row.Partner, u.now, progress.ProbeAt, progress.Position, row.Ordered).Scan(ctx, &next)
 	return next, err
 }

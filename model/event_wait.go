@@ -124,8 +124,7 @@ func (s *Service) numberedSince(seen int, partners []string, fresh bool) (_ int,
 		Partner  string
 		Sequence int64
 	}
-	err = s.preparedRows(ctx, s.pool, &last, `select p as partner, coalesce(n.sequence, 0) as sequence from unnest($1::text[]) p
-		left join lateral (select sequence from event_numbers where partner = p order by sequence desc limit 1) n on true`, partners)
+	err = s.preparedRows(ctx, s.pool, &last, "select p as partner, coalesce("+lastNumber("sequence", "p")+", 0) as sequence from unnest($1::text[]) p", partners)
 	heads = make(map[string]int64, len(last))
 	for _, each := range last {
 		heads[each.Partner] = each.Sequence

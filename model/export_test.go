@@ -44,7 +44,7 @@ func (s *Service) ExplainCandidates(ctx context.Context, event string) (string, 
 // VisitedByRelay is how many pages a pass of the relay looks at to find what waits.
 func (s *Service) VisitedByRelay(ctx context.Context) (pages int64, err error) {
 	var plan string
-	query := strings.ReplaceAll(waitingEvents, "$1", fmt.Sprint(RelayBatch))
+	query := strings.NewReplacer("$1", fmt.Sprint(RelayBatch), "current_setting('parapet.relay')", "'true'").Replace(waitingEvents)
 	if err := s.pool.QueryRow(ctx, "explain (analyze, buffers, format json) "+query).Scan(&plan); err != nil {
 		return 0, err
 	}

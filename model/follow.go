@@ -83,7 +83,7 @@ func (s *Service) FollowEvents(ctx context.Context, actor Actor, f EventFilter) 
 // whenever the bell rings.
 func (s *Service) eventsAfter(ctx context.Context, actor Actor, f *EventFilter, subject *uuid.UUID) ([]wire.Event, error) {
 	for {
-		head, err := s.preparedCount(ctx, "select coalesce((select sequence from event_numbers where partner = $1 order by sequence desc limit 1), 0)", f.Partner)
+		head, err := s.preparedCount(ctx, "select coalesce("+lastNumber("sequence", "$1")+", 0)", f.Partner)
 		if err != nil || int64(head) <= f.After {
 			return nil, err
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
 	"parapet/model/wire"
 )
@@ -33,7 +34,9 @@ type waitingEvent struct {
 
 // waitingEvents reads the outbox in the order of cause and effect: what committed
 // late into a gap first, then what lies above the highest ordinal. One statement is
-// one snapshot, so an effect is never seen without its cause.
+// one snapshot, so an effect is never seen without its cause; it is taken after the
+// lock, so it sees all that the relay before it did. Whoever did not get the lock
+// reads nothing.
 const waitingEvents = `with relay as (select high, gaps from event_relay)
 select o.ordinal, o.partner, o.event_id, e.type, e.occurred_at, e.data_hash,
 	pg_snapshot_xmin(pg_current_snapshot())::text as horizon
@@ -43,7 +46,19 @@ from (
 	union all
 	(select ordinal, partner, event_id from event_outbox where ordinal > (select high from relay) order by ordinal limit $1)
 ) o cross join lateral (select type, occurred_at, sha256(data) as data_hash from events where id = o.event_id and partner = o.partner offset 0) e
-order by o.ordinal limit $1`
+where current_setting('parapet.relay') = 'true' order by o.ordinal limit $1`
+
+// lockRelay tries to become the relay until the end of the transaction, and notes
+// whether it did for the statement that follows in the same round trip.
+const lockRelay = "select set_config('parapet.relay', pg_try_advisory_xact_lock($1)::text, true)"
+
+// briefly ends a transaction whose process, or machine, hangs in the middle: with its
+// locks it would keep every other relay waiting for as long as transactions may idle
+// elsewhere. One whose process dies ends with its connection.
+const (
+	briefly   = "select set_config('idle_in_transaction_session_timeout', $1, true)"
+	hungAfter = "5s"
+)
 
 // keepNumbers gives events their numbers, takes them from the outbox and moves the
 // relay's marks. Gaps are forgotten when the transactions that could fill them have
@@ -68,26 +83,28 @@ from moved`
 // and by one relay at a time, so a partner's sequence has no gaps, a cause comes
 // before its effect, and changes never wait for a shared counter.
 func (s *Service) Relay(ctx context.Context) (numbered int, err error) {
-	var due bool
-	err = s.pool.QueryRow(ctx, `select exists (select from event_outbox where ordinal > (select high from event_relay))
-		or exists (select from event_relay, unnest(gaps) as gap, event_outbox where ordinal >= lower(gap) and ordinal < upper(gap))`).Scan(&due)
+	due := s.relays.Load() // where events were a moment ago there are more
+	if !due {
+		err = s.pool.QueryRow(ctx, `select exists (select from event_outbox where ordinal > (select high from event_relay))
+			or exists (select from event_relay, unnest(gaps) as gap, event_outbox where ordinal >= lower(gap) and ordinal < upper(gap))`, pgx.QueryExecModeCacheStatement).Scan(&due)
+	}
 	if err != nil || !due {
 		return 0, explain(err)
 	}
 	var heads map[string]int64
 	err = s.change(ctx, System(), func(ctx context.Context, u *unit) error {
-		var alone bool
-		if err := u.pg.QueryRow(ctx, "select pg_try_advisory_xact_lock($1)", relayLock).Scan(&alone); err != nil || !alone {
-			return err
-		}
 		var waiting []waitingEvent
-		if err := s.preparedRows(ctx, u.pg, &waiting, waitingEvents, RelayBatch); err != nil || len(waiting) == 0 {
+		u.later.Queue(briefly, hungAfter)
+		u.later.Queue(lockRelay, relayLock)
+		u.read(&waiting, waitingEvents, RelayBatch)
+		err := u.send(ctx)
+		if numbered = len(waiting); err != nil || numbered == 0 {
 			return err
 		}
-		numbered = len(waiting)
 		heads, err = u.number(ctx, waiting)
 		return err
 	})
+	s.relays.Store(numbered > 0 && err == nil)
 	if numbered > 0 && err == nil {
 		s.numbered.ring(heads) // whoever waits in this process hears of it at once
 	}
@@ -103,21 +120,17 @@ type link struct {
 // number chains the events to their partners' last ones. It returns the sequence
 // that each of the partners has come to.
 func (u *unit) number(ctx context.Context, waiting []waitingEvent) (map[string]int64, error) {
-	ends, err := u.ends(ctx, waiting)
+	ends, err := u.endsAndWake(ctx, waiting)
 	if err != nil {
-		return nil, fmt.Errorf("read ends of chains: %w", err)
+		return nil, err
 	}
 	n := len(waiting)
 	partners, sequences, ids := make([]string, n), make([]int64, n), make([]uuid.UUID, n)
 	hashes, ordinals, high := make([][]byte, n), make([]int64, n), int64(0)
-	var types []EventType
 	for i, e := range waiting {
 		end := ends[e.Partner]
 		end = link{end.sequence + 1, chained(end.hash, end.sequence+1, nounEvent.id(e.EventID), e.Type, e.OccurredAt, e.DataHash)}
 		ends[e.Partner] = end
-		if !slices.Contains(types, e.Type) {
-			types = append(types, e.Type)
-		}
 		partners[i], sequences[i], ids[i], hashes[i], ordinals[i] = e.Partner, end.sequence, e.EventID, end.hash, e.Ordinal
 		high = max(high, e.Ordinal)
 	}
@@ -126,31 +139,40 @@ func (u *unit) number(ctx context.Context, waiting []waitingEvent) (map[string]i
 	for partner, end := range ends {
 		heads[partner] = end.sequence
 	}
-	return heads, u.wake(ctx, slices.Collect(maps.Keys(ends)), types)
+	return heads, nil
 }
 
-// ends are the last numbers of the partners concerned. They are read from the
-// numbers themselves: a counter beside them would be rewritten with every pass.
-func (u *unit) ends(ctx context.Context, waiting []waitingEvent) (map[string]link, error) {
-	ends := make(map[string]link)
-	var partners []string
+// lastNumber is, as a subquery, the end of a partner's history: one step into an
+// index, however long the history is.
+func lastNumber(columns, partner string) string {
+	return "(select " + columns + " from event_numbers where partner = " + partner + " order by sequence desc limit 1)"
+}
+
+// endsAndWake reads the last numbers of the partners concerned, and makes their
+// endpoints due. The ends are read from the numbers themselves: a counter beside them
+// would be rewritten with every pass.
+func (u *unit) endsAndWake(ctx context.Context, waiting []waitingEvent) (map[string]link, error) {
+	ends, wanted := make(map[string]link), make(map[EventType]bool)
 	for _, e := range waiting {
-		if _, known := ends[e.Partner]; !known {
-			ends[e.Partner] = link{hash: make([]byte, sha256.Size)}
-			partners = append(partners, e.Partner)
-		}
+		ends[e.Partner] = link{hash: make([]byte, sha256.Size)}
+		wanted[e.Type] = true
 	}
+	partners, types := slices.Collect(maps.Keys(ends)), slices.Collect(maps.Keys(wanted))
 	var last []struct {
 		Partner  string
 		Sequence int64
 		Hash     []byte
 	}
-	err := u.svc.preparedRows(ctx, u.pg, &last, `select p as partner, n.sequence, n.hash from unnest($1::text[]) p
-		cross join lateral (select sequence, hash from event_numbers where partner = p order by sequence desc limit 1) n`, partners)
+	u.read(&last, "select p as partner, n.sequence, n.hash from unnest($1::text[]) p cross join lateral "+lastNumber("sequence, hash", "p")+" n", partners)
+	start := u.wake(partners, types)
+	if err := u.send(ctx); err != nil {
+		return nil, fmt.Errorf("read ends of chains and wake endpoints: %w", err)
+	}
+	start()
 	for _, end := range last {
 		ends[end.Partner] = link{end.Sequence, end.Hash}
 	}
-	return ends, err
+	return ends, nil
 }
 
 // chained is the hash of an event in its partner's chain: SHA-256 over six lines,

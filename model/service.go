@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -61,6 +62,8 @@ type Service struct {
 	numbered    bell
 	webhooks    Webhooks
 	refusals    refusals
+	committed   chan struct{}
+	relays      atomic.Bool // the last pass of the relay, in this process, had something to do
 }
 
 // New makes the domain layer. It does not touch the database.
@@ -77,8 +80,14 @@ func New(c Config) (*Service, error) {
 	return &Service{
 		db: c.DB.Bun, pool: c.DB.Pool, queue: c.Queue, jobs: c.Jobs, files: c.Files, keys: c.Keys,
 		history: c.History, development: c.Development, webhooks: c.Webhooks,
+		committed: make(chan struct{}, 1),
 	}, nil
 }
+
+// Committed says, to one who listens, that this process has committed events since it
+// last said so. It saves the relay beside it the wait until it looks again, no more:
+// what another process commits is not heard.
+func (s *Service) Committed() <-chan struct{} { return s.committed }
 
 // change runs one transaction: the only place where one begins. What do
 // recorded (events, timeline, jobs, the idempotency key) is flushed before the
@@ -114,7 +123,16 @@ func (s *Service) attempt(ctx context.Context, actor Actor, do func(context.Cont
 		return err
 	}
 	u.audited(actor)
-	return u.commit(ctx)
+	if err := u.commit(ctx); err != nil {
+		return err
+	}
+	if len(u.events) > 0 {
+		select {
+		case s.committed <- struct{}{}:
+		default: // said already
+		}
+	}
+	return nil
 }
 
 // businessNow is what business_now() says, spelled out: Postgres plans the body of

@@ -82,6 +82,11 @@ func (u *unit) send(ctx context.Context) error {
 	return u.pg.SendBatch(ctx, &batch).Close()
 }
 
+// read has the rows of a statement read into a slice, with what is sent next.
+func (u *unit) read(into any, text string, args ...any) {
+	u.later.Queue(text, args...).Query(func(rows pgx.Rows) error { return u.svc.all(rows, text, into) })
+}
+
 // rollbackTime is how long a transaction that failed may take to say so. Its
 // connection is not used again if it takes longer.
 const rollbackTime = 2 * time.Second

@@ -133,8 +133,8 @@ func (u *unit) insertEndpoint(ctx context.Context, row *endpointRow) error {
 		return fmt.Errorf("insert webhook endpoint: %w", err)
 	}
 	_, err = u.NewRaw(`insert into webhook_progress (endpoint_id, partner, active, position, allowance)
-		select ?, ?, true, coalesce((select max(sequence) from event_numbers where partner = ?), 0), ?`,
-		row.ID, row.Partner, row.Partner, drainBatch).Exec(ctx)
+		select ?0, ?1, true, coalesce(`+lastNumber("sequence", "?1")+`, 0), ?2`,
+		row.ID, row.Partner, drainBatch).Exec(ctx)
 	return err
 }
 
