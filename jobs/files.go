@@ -6,6 +6,7 @@ import (
 	"github.com/riverqueue/river"
 
 	"parapet/jobs/rail"
+	"parapet/model"
 )
 
 // fileWriter is a rail that pays by files.
@@ -23,13 +24,18 @@ func (WriteFiles) Kind() string { return "write_files" }
 type writeFiles struct {
 	river.WorkerDefaults[WriteFiles]
 
-	rail rail.Rail
+	service *model.Service
+	rail    rail.Rail
 }
 
 // Work implements river.Worker.
 func (w *writeFiles) Work(ctx context.Context, _ *river.Job[WriteFiles]) error {
-	if writer, ok := w.rail.(fileWriter); ok {
-		return writer.WriteDue(ctx)
+	writer, ok := w.rail.(fileWriter)
+	if !ok {
+		return nil
 	}
-	return nil
+	if stopped, err := w.service.Stopped(ctx); err != nil || stopped {
+		return err // what was accepted waits for the next file
+	}
+	return writer.WriteDue(ctx)
 }

@@ -59,6 +59,7 @@ func trustworthy(r rail.Rail) error {
 const (
 	codeKeyForgotten = "key_forgotten" // not found, and too late to send again
 	codeCannotAsk    = "cannot_ask"    // the rail answers no inquiries
+	codeStopped      = "stopped"       // not found, and releases are stopped
 )
 
 // step is a point of a release at which a worker may die.
@@ -180,6 +181,8 @@ func (w *releasePayout) settle(ctx context.Context, order *model.Release) rail.R
 	switch {
 	case result.Outcome != rail.NotFound:
 		return result
+	case order.AskOnly:
+		return rail.Result{Outcome: rail.NotFound, Code: codeStopped}
 	case order.Age >= retryHorizon || able.Forgets(order.Age, 2*railTimeout):
 		return rail.Result{Outcome: rail.NotFound, Code: codeKeyForgotten}
 	default:

@@ -26,12 +26,13 @@ const (
 	queuePayouts  = "payouts"
 	queueFeeds    = "feeds"
 	queueSweeps   = "sweeps"
+	queueChecks   = "checks"
 	queueWebhooks = "webhooks"
 	queueIll      = "webhooks_failing" // endpoints that failed lately wait for each other only
 )
 
 var queues = map[string]river.QueueConfig{
-	queueMatching: {MaxWorkers: 4}, queuePayouts: {MaxWorkers: 16}, queueFeeds: {MaxWorkers: 2}, queueSweeps: {MaxWorkers: 1},
+	queueMatching: {MaxWorkers: 4}, queuePayouts: {MaxWorkers: 16}, queueFeeds: {MaxWorkers: 2}, queueSweeps: {MaxWorkers: 1}, queueChecks: {MaxWorkers: 1},
 	queueWebhooks: {MaxWorkers: 100}, queueIll: {MaxWorkers: 20},
 }
 
@@ -52,10 +53,11 @@ var policies = map[string]river.InsertOpts{
 	"verify_payout_method": {Queue: queuePayouts, MaxAttempts: 25},
 	// Few, because the sweep asks again every few seconds while a payout is
 	// overdue: jobs that live for weeks would pile up behind a broken one.
-	"release_payout": {Queue: queuePayouts, MaxAttempts: 3},
-	"write_files":    {Queue: queueSweeps, MaxAttempts: 1},
-	"poll_feed":      {Queue: queueFeeds, MaxAttempts: 1},
-	"sweep":          {Queue: queueSweeps, MaxAttempts: 1},
+	"release_payout":   {Queue: queuePayouts, MaxAttempts: 3},
+	"write_files":      {Queue: queueSweeps, MaxAttempts: 1},
+	"poll_feed":        {Queue: queueFeeds, MaxAttempts: 1},
+	"sweep":            {Queue: queueSweeps, MaxAttempts: 1},
+	"check_invariants": {Queue: queueChecks, MaxAttempts: 1},
 	// Once: a drain that failed shows no life and is replaced within seconds.
 	"drain_endpoint": {Queue: queueWebhooks, MaxAttempts: 1},
 }
@@ -119,12 +121,13 @@ func (c Config) workers() *river.Workers {
 	}))
 	river.AddWorker(workers, &verifyPayoutMethod{service: c.Service, rail: c.Rail})
 	river.AddWorker(workers, &releasePayout{service: c.Service, rail: c.Rail, log: c.Log})
-	river.AddWorker(workers, &writeFiles{rail: c.Rail})
+	river.AddWorker(workers, &writeFiles{service: c.Service, rail: c.Rail})
 	river.AddWorker(workers, &drainEndpoint{service: c.Service, sender: c.Sender})
 	river.AddWorker(workers, &pollFeed{service: c.Service, fetch: c.Fetch})
 	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, _ *river.Job[sweep]) error {
 		return c.Service.Sweep(ctx)
 	}))
+	river.AddWorker(workers, &checkInvariants{service: c.Service})
 	return workers
 }
 
@@ -141,6 +144,9 @@ func (c Config) periodic() []*river.PeriodicJob {
 	jobs := []*river.PeriodicJob{
 		river.NewPeriodicJob(river.PeriodicInterval(sweepEvery), func() (river.JobArgs, *river.InsertOpts) {
 			return sweep{}, options("sweep")
+		}, &river.PeriodicJobOpts{RunOnStart: true}),
+		river.NewPeriodicJob(river.PeriodicInterval(checkEvery), func() (river.JobArgs, *river.InsertOpts) {
+			return CheckInvariants{}, options("check_invariants")
 		}, &river.PeriodicJobOpts{RunOnStart: true}),
 	}
 	if _, writes := c.Rail.(fileWriter); writes {
@@ -198,7 +204,7 @@ func (w warnings) WithAttrs(attrs []slog.Attr) slog.Handler {
 func (w warnings) WithGroup(name string) slog.Handler { return warnings{w.Handler.WithGroup(name)} }
 
 // quiet kinds run all the time; what they do has lines of its own.
-var quiet = map[string]bool{"sweep": true, "poll_feed": true, "drain_endpoint": true}
+var quiet = map[string]bool{"sweep": true, "check_invariants": true, "poll_feed": true, "drain_endpoint": true}
 
 // logging writes one line per attempt, with everything learned on the way.
 type logging struct {

@@ -170,8 +170,11 @@ func (j *judging) decide(p *policyRow, row *claimRow, det *determinationRow, d t
 	weighed.Growing, weighed.Same, weighed.Duplicate = j.growing(p), j.claimedBy(p, row), j.duplicate(p, row, d.OccurredAt)
 	decision := adjudicate.Decide(weighed)
 	var review *time.Time
-	if awaitsSource(decision.Reasons) {
+	switch {
+	case awaitsSource(decision.Reasons):
 		review = new(j.reviewAt(p))
+	case decision.Outcome == adjudicate.Defer:
+		review = new(j.now.Add(reviewAfter)) // by a human, whom vitals remind
 	}
 	return j.rule(p, row, det, decision, review)
 }

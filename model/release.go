@@ -37,6 +37,7 @@ type Release struct {
 	Doubt             bool          // an earlier call under this key has no known end: inquire before sending
 	Age               time.Duration // since the first call under this key was intended; a rail forgets keys
 	Underway          bool          // the call has no known end yet; see Sent
+	AskOnly           bool          // releases are stopped: nothing is sent again, also not under this key
 	Amount            money.Money
 	Beneficiary       account.Beneficiary
 	Number            account.Number
@@ -172,6 +173,12 @@ func (u *unit) intend(ctx context.Context, rail string, slice []outgoing) ([]*Re
 			}
 			continue
 		}
+		if known.stopped && row.Status == PayoutPending {
+			if err := u.wait(out.claim, row); err != nil {
+				return nil, err
+			}
+			continue
+		}
 		if err := u.set(out.claim, row); err != nil {
 			return nil, err
 		}
@@ -179,6 +186,7 @@ func (u *unit) intend(ctx context.Context, rail string, slice []outgoing) ([]*Re
 		if err != nil {
 			return nil, err
 		}
+		order.AskOnly = known.stopped
 		orders = append(orders, order)
 	}
 	u.keepAttempts(rail, orders)
@@ -217,6 +225,7 @@ type known struct {
 	methods map[uuid.UUID]*payoutMethodRow
 	first   map[string]time.Time // when a key was first used
 	given   map[string]int       // how many consented to what a digest names
+	stopped bool                 // releases are, while this transaction lasts
 }
 
 // stops looks once more, at the last moment, at what made a payout pending: whatever
@@ -236,7 +245,8 @@ func (k *known) stops(row *payoutRow, method *payoutMethodRow) BlockedReason {
 }
 
 func (u *unit) knownOf(ctx context.Context, slice []outgoing) (*known, error) {
-	k := &known{map[uuid.UUID]*payoutMethodRow{}, map[string]time.Time{}, map[string]int{}}
+	k := &known{methods: map[uuid.UUID]*payoutMethodRow{}, first: map[string]time.Time{}, given: map[string]int{}}
+	u.queueStopped(&k.stopped)
 	var methods, payouts, guarded []uuid.UUID
 	var keys []string
 	for _, out := range slice {

@@ -150,11 +150,13 @@ func (m *matching) write(ctx context.Context) error {
 		m.insert(row)
 	}
 	numbers, reports, results := make([]int, len(m.lines)), make([]uuid.UUID, len(m.lines)), make([]string, len(m.lines))
+	payouts := make([]*uuid.UUID, len(m.lines))
 	for i, line := range m.lines {
-		numbers[i], reports[i], results[i] = line.Number, line.ReportID, *line.Result
+		numbers[i], reports[i], results[i], payouts[i] = line.Number, line.ReportID, *line.Result, line.payout
 	}
-	m.later.Queue(`update rail_report_lines as rl set result = n.result from unnest($1::uuid[], $2::int[], $3::text[]) as n (report_id, number, result)
-		where rl.report_id = n.report_id and rl.number = n.number`, reports, numbers, results)
+	m.later.Queue(`update rail_report_lines as rl set result = n.result, payout_id = n.payout_id
+		from unnest($1::uuid[], $2::int[], $3::text[], $4::uuid[]) as n (report_id, number, result, payout_id)
+		where rl.report_id = n.report_id and rl.number = n.number`, reports, numbers, results, payouts)
 	m.later.Queue(`update findings set closed_at = $1, closed_by = 'parapet', closed_reason = 'A later report tells of it.'
 		where payout_id = any($2) and kind = 'missing' and closed_at is null`, m.now, m.paid)
 	if err := m.send(ctx); err != nil {

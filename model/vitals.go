@@ -16,8 +16,11 @@ type Vitals struct {
 	Failing        int64         // endpoints where nothing arrived lately
 	Disabled       int64         // endpoints that were disabled because nothing arrived
 	Feeds          []FeedVital
-	ReviewsOverdue int64 // deferred claims whose review is overdue
-	ExpiryOverdue  int64 // policies and quotes past their time that no sweep has moved
+	ReviewsOverdue int64         // deferred claims whose review is overdue
+	ExpiryOverdue  int64         // policies and quotes past their time that no sweep has moved
+	Violations     int64         // of invariants, acknowledged ones left out
+	Unchecked      time.Duration // since the invariant that was checked longest ago was
+	Stopped        time.Duration // since the release of payouts was stopped, while it is
 }
 
 // DoubtVital is money of one currency and status.
@@ -51,7 +54,10 @@ select
 	(select count(*) from webhook_endpoints where status = 'disabled' and note is not null and deleted_at is null) as disabled,
 	(select count(*) from claims where status = 'deferred' and next_review_at < now - interval '1 hour') as reviews_overdue,
 	(select count(*) from quotes where status = 'priced' and expires_at < now - interval '10 minutes')
-		+ (select count(*) from policies where status = 'active' and expires_at < now - interval '10 minutes') as expiry_overdue
+		+ (select count(*) from policies where status = 'active' and expires_at < now - interval '10 minutes') as expiry_overdue,
+	(select count(*) from invariant_violations where acknowledged_at is null) as violations,
+	coalesce((select extract(epoch from now - min(checked_at)) from invariant_checks), 0)::bigint as unchecked,
+	coalesce((select extract(epoch from now - stopped_at) from release_stops where resumed_at is null), 0)::bigint as stopped
 from clock`
 
 // Vitals reads the figures, in a few statements that indexes answer. System and
@@ -61,13 +67,14 @@ func (s *Service) Vitals(ctx context.Context, actor Actor) (*Vitals, error) {
 		return nil, err
 	}
 	v := new(Vitals)
-	var unpaid, lag int64
+	var unpaid, lag, unchecked, stopped int64
 	err := s.pool.QueryRow(ctx, vitalsQuery, unnumberedBound, illAfter).Scan(&unpaid, &v.Unnumbered, &lag, &v.Parked,
-		&v.Failing, &v.Disabled, &v.ReviewsOverdue, &v.ExpiryOverdue)
+		&v.Failing, &v.Disabled, &v.ReviewsOverdue, &v.ExpiryOverdue, &v.Violations, &unchecked, &stopped)
 	if err != nil {
 		return nil, explain(fmt.Errorf("read vitals: %w", err))
 	}
 	v.OldestUnpaid, v.RelayLag = time.Duration(unpaid)*time.Second, time.Duration(max(0, lag))*time.Second
+	v.Unchecked, v.Stopped = time.Duration(max(0, unchecked))*time.Second, time.Duration(stopped)*time.Second
 	return v, explain(s.vitalLists(ctx, v))
 }
 

@@ -93,6 +93,9 @@ var (
 	feedFailures   = vital("feed_failures", "Polls of a feed that failed in a row.", "source", "url")
 	reviewsOverdue = vital("claim_reviews_overdue", "Deferred claims whose review is more than an hour overdue.")
 	expiryOverdue  = vital("expiries_overdue", "Quotes and policies that no sweep has expired in ten minutes.")
+	violations     = vital("invariant_violations", "Records of which an invariant is not true and that nobody acknowledged.")
+	unchecked      = vital("invariants_unchecked_seconds", "Time since the invariant that was checked longest ago was.")
+	stopped        = vital("releases_stopped_seconds", "Time since the release of payouts was stopped; 0 while it goes on.")
 	queueDepth     = vital("jobs", "Jobs that are not done, and those that failed for good in the last day.", "queue", "kind", "state")
 	queueOverdue   = vital("jobs_oldest_due_seconds", "How long the first of them has been due.", "queue", "kind", "state")
 )
@@ -101,7 +104,7 @@ var (
 func (v *vitals) Describe(out chan<- *prometheus.Desc) {
 	for _, desc := range []*prometheus.Desc{
 		vitalsUp, oldestUnpaid, doubtCount, doubtAmount, doubtAge, relayWaiting, relayLag, parked, failing, disabled,
-		feedAge, feedFailures, reviewsOverdue, expiryOverdue, queueDepth, queueOverdue,
+		feedAge, feedFailures, reviewsOverdue, expiryOverdue, violations, unchecked, stopped, queueDepth, queueOverdue,
 	} {
 		out <- desc
 	}
@@ -129,6 +132,9 @@ func (v *vitals) Collect(out chan<- prometheus.Metric) {
 	tell(disabled, float64(figures.Disabled))
 	tell(reviewsOverdue, float64(figures.ReviewsOverdue))
 	tell(expiryOverdue, float64(figures.ExpiryOverdue))
+	tell(violations, float64(figures.Violations))
+	tell(unchecked, figures.Unchecked.Seconds())
+	tell(stopped, figures.Stopped.Seconds())
 	for _, d := range figures.Doubt {
 		tell(doubtCount, float64(d.Count), string(d.Status), d.Reason, d.Currency)
 		tell(doubtAmount, float64(d.Amount), string(d.Status), d.Reason, d.Currency)

@@ -1,0 +1,258 @@
+-- What must always be true, as views that have a row for everything that is not. A periodic job reads them and stops the
+-- release of payouts when one has a row. subject is the id by which each can be asked about a few records alone.
+
+-- The life cycles of model/lifecycle.go, for the views; a record is born from ''.
+create table life_cycle (
+    object text not null,
+    from_status text not null,
+    to_status text not null,
+    event text not null,
+    constraint life_cycle_pkey primary key (object, from_status, to_status)
+);
+--bun:split
+insert into life_cycle values
+    ('quote', '', 'priced', 'quote.created'),
+    ('quote', 'priced', 'bound', 'quote.bound'),
+    ('quote', 'priced', 'expired', 'quote.expired'),
+    ('policy', '', 'active', 'policy.activated'),
+    ('policy', 'active', 'exhausted', 'policy.exhausted'),
+    ('policy', 'active', 'expired', 'policy.expired'),
+    ('policy', 'active', 'cancelled', 'policy.cancelled'),
+    ('policy', 'exhausted', 'archived', 'policy.archived'),
+    ('policy', 'expired', 'archived', 'policy.archived'),
+    ('policy', 'cancelled', 'archived', 'policy.archived'),
+    ('claim', '', 'opened', 'claim.opened'),
+    ('claim', 'opened', 'approved', 'claim.approved'),
+    ('claim', 'opened', 'deferred', 'claim.deferred'),
+    ('claim', 'opened', 'declined', 'claim.declined'),
+    ('claim', 'opened', 'withdrawn', 'claim.withdrawn'),
+    ('claim', 'deferred', 'approved', 'claim.approved'),
+    ('claim', 'deferred', 'declined', 'claim.declined'),
+    ('claim', 'deferred', 'withdrawn', 'claim.withdrawn'),
+    ('claim', 'approved', 'closed', 'claim.closed'),
+    ('claim', 'closed', 'approved', 'claim.reopened'),
+    ('payout', '', 'pending', 'payout.created'),
+    ('payout', 'pending', 'releasing', 'payout.releasing'),
+    ('payout', 'pending', 'blocked', 'payout.blocked'),
+    ('payout', 'pending', 'cancelled', 'payout.cancelled'),
+    ('payout', 'releasing', 'released', 'payout.released'),
+    ('payout', 'releasing', 'blocked', 'payout.blocked'),
+    ('payout', 'releasing', 'reconciling', 'payout.reconciling'),
+    ('payout', 'reconciling', 'released', 'payout.released'),
+    ('payout', 'reconciling', 'blocked', 'payout.blocked'),
+    ('payout', 'blocked', 'pending', 'payout.unblocked'),
+    ('payout', 'blocked', 'cancelled', 'payout.cancelled'),
+    ('payout', 'released', 'reconciled', 'payout.reconciled'),
+    ('payout', 'released', 'returned', 'payout.returned'),
+    ('payout', 'reconciled', 'returned', 'payout.returned'),
+    ('payout_method', '', 'pending', 'payout_method.recorded'),
+    ('payout_method', 'pending', 'verified', 'payout_method.verified'),
+    ('payout_method', 'pending', 'rejected', 'payout_method.rejected'),
+    ('payout_method', 'pending', 'replaced', 'payout_method.replaced'),
+    ('payout_method', 'verified', 'replaced', 'payout_method.replaced'),
+    ('payout_method', 'rejected', 'replaced', 'payout_method.replaced');
+--bun:split
+-- When releases were stopped and went on again, and why. One stop stands at most.
+create table release_stops (
+    id uuid not null,
+    stopped_at timestamptz not null,
+    stopped_by text not null,
+    reason text not null,
+    resumed_at timestamptz,
+    resumed_by text,
+    resume_reason text,
+    acknowledged boolean not null default false,
+    constraint release_stops_pkey primary key (id),
+    constraint release_stops_resumed_check check ((resumed_at is null) = (resumed_by is null) and (resumed_at is null) = (resume_reason is null))
+);
+--bun:split
+create unique index release_stops_standing_key on release_stops ((resumed_at is null)) where resumed_at is null;
+--bun:split
+create index payouts_stopped_idx on payouts (id) where status = 'pending' and next_attempt_at is null;
+--bun:split
+-- What the last checks found and nobody has put right. An operator who acknowledges one lets payouts go out all the same.
+create table invariant_violations (
+    name text not null,
+    subject uuid not null,
+    partner text not null,
+    wrong text not null,
+    found_at timestamptz not null,
+    acknowledged_at timestamptz,
+    acknowledged_by text,
+    constraint invariant_violations_pkey primary key (name, subject, partner)
+);
+--bun:split
+create table invariant_checks (
+    name text not null,
+    checked_at timestamptz not null,
+    whole_at timestamptz,
+    milliseconds bigint not null,
+    constraint invariant_checks_pkey primary key (name)
+);
+--bun:split
+-- Which payout a line of a report was held against.
+alter table rail_report_lines add column payout_id uuid;
+--bun:split
+update rail_report_lines rl set payout_id = po.id from payouts po
+    where rl.result in ('reconciled', 'returned') and po.provider = rl.rail and po.provider_reference = rl.reference;
+--bun:split
+create index rail_report_lines_payout_idx on rail_report_lines (payout_id) where payout_id is not null;
+--bun:split
+create index ledger_entries_payout_idx on ledger_entries (payout_id) where payout_id is not null;
+--bun:split
+
+create view inv_sets_balance as
+    select event_id as subject, partner, format('the posting set sums to %s minor units of %s', sum(amount), currency) as wrong
+    from ledger_entries group by event_id, partner, currency having sum(amount) <> 0;
+--bun:split
+comment on view inv_sets_balance is 'Every posting set of the ledger sums to zero in each currency.';
+--bun:split
+create view inv_ledger_tells_payouts as
+    select po.id as subject, po.partner, format('the ledger does not say that it is %s', po.status) as wrong
+    from payouts po cross join lateral (
+        select coalesce(sum(amount) filter (where account = 'claims_incurred'), 0) as incurred, coalesce(-sum(amount) filter (where account = 'reserve'), 0) as reserve,
+            coalesce(-sum(amount) filter (where account = 'rail_clearing'), 0) as clearing, coalesce(-sum(amount) filter (where account = 'payout'), 0) as payout,
+            coalesce(sum(amount) filter (where account = 'return'), 0) as returned,
+            count(*) filter (where le.claim_id <> po.claim_id or le.policy_id <> po.policy_id or le.currency <> po.currency or le.account like 'premium%' or le.account like 'commission%') as astray
+        from ledger_entries le where le.payout_id = po.id and le.partner = po.partner) as l
+    where l.astray > 0
+        or l.incurred <> po.amount * (po.status not in ('returned', 'cancelled') or po.settled)::int
+        or l.reserve <> po.amount * (po.status in ('pending', 'releasing', 'blocked', 'reconciling'))::int
+        or l.clearing <> po.amount * (po.status = 'released')::int
+        or l.payout <> po.amount * (po.status in ('reconciled', 'returned') or po.settled)::int
+        or l.returned <> po.amount * (po.status = 'returned')::int;
+--bun:split
+comment on view inv_ledger_tells_payouts is 'The ledger says of every payout what its status says.';
+--bun:split
+create view inv_ledger_tells_premiums as
+    select p.id as subject, p.partner, 'the ledger has another premium than the policy' as wrong
+    from policies p cross join lateral (
+        select coalesce(sum(amount) filter (where account = 'premium_receivable'), 0) as receivable, coalesce(-sum(amount) filter (where account = 'premium_written'), 0) as written
+        from ledger_entries le where le.policy_id = p.id and le.partner = p.partner and le.currency = p.currency and le.payout_id is null) as l
+    where l.receivable <> p.premium_amount or l.written <> p.premium_amount;
+--bun:split
+comment on view inv_ledger_tells_premiums is 'The ledger has the premium of every policy, once.';
+--bun:split
+create view inv_reports_tell_payouts as
+    select po.id as subject, po.partner, format('it is %s; reports settled it %s times and returned it %s times', po.status, l.settled, l.returned) as wrong
+    from payouts po cross join lateral (
+        select count(*) filter (where result = 'reconciled') as settled, count(*) filter (where result = 'returned') as returned,
+            coalesce(bool_or(rl.amount <> po.amount or rl.currency <> po.currency) filter (where result in ('reconciled', 'returned')), false) as other
+        from rail_report_lines rl where rl.payout_id = po.id) as l
+    where l.other or l.settled > 1 or l.returned > 1
+        or (po.status = 'reconciled') <> (l.settled = 1 and l.returned = 0)
+        or (po.status = 'returned') <> (l.returned = 1);
+--bun:split
+comment on view inv_reports_tell_payouts is 'What is reconciled or returned was reported so by the rail, once and in full, and the other way round.';
+--bun:split
+create view inv_paid_once as
+    select claim_id as subject, partner, format('part %s of what the claim is owed has %s payouts', part, count(*)) as wrong
+    from payouts where status not in ('returned', 'cancelled') or settled group by claim_id, partner, part having count(*) > 1;
+--bun:split
+comment on view inv_paid_once is 'Every amount that was approved has one payout that did not come back.';
+--bun:split
+create view inv_sent_once as
+    select po.id as subject, po.partner, format('it was sent as %s after %s, which was never refused', b.key, a.key) as wrong
+    from payouts po join payout_attempts a on a.payout_id = po.id and a.partner = po.partner
+        join payout_attempts b on b.payout_id = a.payout_id and b.partner = a.partner and b.number > a.number and b.key <> a.key
+    where not exists (select from payout_attempts r where r.payout_id = a.payout_id and r.partner = a.partner and r.key = a.key and r.outcome = 'refused');
+--bun:split
+comment on view inv_sent_once is 'No payout was sent under another key before the rail had refused the one before.';
+--bun:split
+create view inv_claims_are_paid as
+    select c.id as subject, c.partner, format('%s is owed and %s is on its way', c.amount, l.amount) as wrong
+    from claims c cross join lateral (select coalesce(sum(po.amount), 0) as amount from payouts po
+        where po.claim_id = c.id and po.partner = c.partner and (po.status not in ('returned', 'cancelled') or po.settled)) as l
+    where c.status in ('approved', 'closed') and c.amount <> l.amount or c.status not in ('approved', 'closed') and l.amount <> 0;
+--bun:split
+comment on view inv_claims_are_paid is 'What is on its way for a claim is what was approved, and nothing where nothing was.';
+--bun:split
+create view inv_limits_hold as
+    select p.id as subject, p.partner, format('of a limit of %s, %s is left, %s was approved and %s is paid and reserved', p.limit_amount, p.limit_remaining, c.owed, l.held) as wrong
+    from policies p
+        cross join lateral (select coalesce(sum(amount), 0) as owed from claims c where c.policy_id = p.id and c.partner = p.partner and c.status in ('approved', 'closed')) as c
+        cross join lateral (select coalesce(-sum(amount), 0) as held from ledger_entries le where le.policy_id = p.id and le.partner = p.partner
+            and le.account in ('reserve', 'rail_clearing', 'payout', 'return')) as l
+    where p.limit_amount - p.limit_remaining <> c.owed or l.held > p.limit_amount;
+--bun:split
+comment on view inv_limits_hold is 'Paid and reserved together never exceed a policy''s limit, and what is left of it is what was not approved.';
+--bun:split
+-- The records that have events.
+create view records as
+    select 'quote' as object, id, partner, version, status from quotes
+    union all select 'policy', id, partner, version, status from policies
+    union all select 'claim', id, partner, version, status from claims
+    union all select 'payout', id, partner, version, status from payouts
+    union all select 'payout_method', id, partner, version, status from payout_methods;
+--bun:split
+create view inv_events_per_change as
+    select r.id as subject, r.partner, format('%s of version %s has %s events', r.object, r.version, e.n) as wrong
+    from records r cross join lateral (select count(*) as n, count(distinct subject_version) as versions, max(subject_version) as last
+        from events e where e.subject_id = r.id and e.partner = r.partner) as e
+    where e.n <> r.version or e.versions <> r.version or e.last <> r.version;
+--bun:split
+comment on view inv_events_per_change is 'Every change of a record has exactly one event.';
+--bun:split
+create view inv_states_are_told as
+    select r.id as subject, r.partner, format('%s is %s, its events say %s', r.object, r.status, coalesce(e.to_status, 'nothing')) as wrong
+    from records r left join lateral (select lc.to_status from events e join life_cycle lc on lc.object = r.object and lc.event = e.type
+        where e.subject_id = r.id and e.partner = r.partner order by e.subject_version desc limit 1) as e on true
+    where e.to_status is distinct from r.status;
+--bun:split
+comment on view inv_states_are_told is 'The last event about a record''s state tells the state it is in.';
+--bun:split
+create view inv_life_cycle as
+    select e.subject_id as subject, e.partner, format('%s followed %s', e.to_status, coalesce(nullif(e.was, ''), 'nothing')) as wrong
+    from (select e.subject_id, e.partner, lc.object, lc.to_status, coalesce(lag(lc.to_status) over (partition by e.subject_id, e.partner order by e.subject_version), '') as was
+        from events e join (select distinct object, event, to_status from life_cycle) lc on lc.object = e.subject_type and lc.event = e.type) as e
+    where not exists (select from life_cycle lc where lc.object = e.object and lc.from_status = e.was and lc.to_status = e.to_status);
+--bun:split
+comment on view inv_life_cycle is 'The states of every record are a path of its life cycle.';
+--bun:split
+create view inv_timelines as
+    select c.id as subject, c.partner, format('its timeline has %s entries up to %s and should have %s', t.n, t.last, c.timeline_sequence) as wrong
+    from claims c cross join lateral (select count(*) as n, coalesce(max(sequence), 0) as last from timeline_entries t where t.claim_id = c.id and t.partner = c.partner) as t
+    where t.n <> c.timeline_sequence or t.last <> c.timeline_sequence
+    union all
+    select c.id, c.partner, format('%s does not stand in its timeline once', e.type)
+    from claims c cross join lateral (select c.id union all select po.id from payouts po where po.claim_id = c.id and po.partner = c.partner) as s (id)
+        join events e on e.subject_id = s.id and e.partner = c.partner
+    where (select count(*) from timeline_entries t where t.claim_id = c.id and t.partner = c.partner and t.event_id = e.id and t.kind = e.type) <> 1;
+--bun:split
+comment on view inv_timelines is 'A claim''s timeline has no gaps, and every event of the claim and its payouts once.';
+--bun:split
+create view inv_next_actions as
+    select po.id as subject, po.partner, format('it is %s and nothing will happen to it', po.status) as wrong
+    from payouts po where po.next_attempt_at is null and (po.status in ('releasing', 'reconciling')
+        or po.status = 'pending' and not exists (select from release_stops where resumed_at is null or resumed_at > business_now() - interval '10 minutes'))
+    union all
+    select c.id, c.partner, format('it is %s and nothing will happen to it', c.status)
+    from claims c where c.status = 'deferred' and c.next_review_at is null or c.status = 'opened' and c.origin = 'trigger'
+        or c.status = 'approved' and c.amount = (select coalesce(sum(po.amount), 0) from payouts po where po.claim_id = c.id and po.partner = c.partner and (po.status = 'reconciled' or po.settled));
+--bun:split
+comment on view inv_next_actions is 'Whatever is not final waits for something that will happen.';
+--bun:split
+create view inv_partners as
+    select x.id as subject, x.partner, 'its policy is another partner''s' as wrong from claims x join policies y on y.id = x.policy_id and y.partner <> x.partner
+    union all select x.id, x.partner, 'its claim is another partner''s' from payouts x join claims y on y.id = x.claim_id and y.partner <> x.partner
+    union all select x.id, x.partner, 'its policy is another partner''s' from payout_methods x join policies y on y.id = x.policy_id and y.partner <> x.partner
+    union all select x.id, x.partner, 'its quote is another partner''s' from policies x join quotes y on y.id = x.quote_id and y.partner <> x.partner
+    union all select x.id, x.partner, 'it goes to another partner''s account' from payouts x join payout_methods y on y.id = x.payout_method_id and y.partner <> x.partner
+    union all select x.id, x.partner, 'an event about it is another partner''s' from records x join events y on y.subject_id = x.id and y.partner <> x.partner
+    union all select x.id, x.partner, 'another partner''s ledger has entries about it' from policies x join ledger_entries y on y.policy_id = x.id and y.partner <> x.partner
+    union all select x.id, x.partner, 'a sentence of its timeline is another partner''s' from claims x join timeline_entries y on y.claim_id = x.id and y.partner <> x.partner;
+--bun:split
+comment on view inv_partners is 'Whatever belongs to a record belongs to the same partner.';
+--bun:split
+create view inv_sequences as
+    select n.event_id as subject, n.partner, format('nothing has the sequence %s', n.sequence - 1) as wrong
+    from event_numbers n where n.sequence <> 1 and not exists (select from event_numbers m where m.partner = n.partner and m.sequence = n.sequence - 1);
+--bun:split
+comment on view inv_sequences is 'The sequence of a partner''s events has no gaps.';
+--bun:split
+create view inv_events_are_numbered as
+    select e.id as subject, e.partner, 'it has no number and does not wait for one' as wrong
+    from events e where not exists (select from event_numbers n where n.event_id = e.id and n.partner = e.partner)
+        and not exists (select from event_outbox o where o.event_id = e.id and o.partner = e.partner);
+--bun:split
+comment on view inv_events_are_numbered is 'Every event has a number or waits for one.';

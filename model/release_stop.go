@@ -1,0 +1,238 @@
+package model
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/uptrace/bun"
+)
+
+// stopRow is a time in which no payout was sent.
+type stopRow struct {
+	bun.BaseModel `bun:"table:release_stops,alias:rs"`
+
+	ID           uuid.UUID `bun:",pk,type:uuid"`
+	StoppedAt    time.Time
+	StoppedBy    string
+	Reason       string
+	ResumedAt    *time.Time
+	ResumedBy    *string
+	ResumeReason *string
+	Acknowledged bool
+}
+
+// ReleaseStop is a time in which no payout is sent to a rail. Payouts that are due
+// wait; what was sent before is still asked about.
+type ReleaseStop struct {
+	StoppedAt    time.Time
+	StoppedBy    string // an operator, or parapet
+	Reason       string
+	ResumedAt    *time.Time // nil while it stands
+	ResumedBy    *string
+	ResumeReason *string
+	Acknowledged bool // it was ended although an invariant was violated
+}
+
+func (r *stopRow) public() *ReleaseStop {
+	return &ReleaseStop{r.StoppedAt, r.StoppedBy, r.Reason, r.ResumedAt, r.ResumedBy, r.ResumeReason, r.Acknowledged}
+}
+
+// StopRequest stops the release of payouts.
+type StopRequest struct {
+	Reason string // private
+}
+
+// ResumeRequest lets payouts go out again.
+type ResumeRequest struct {
+	Reason      string // private
+	Acknowledge bool   // although invariants are violated: these stop nothing any more
+}
+
+// stopLock is taken, shared, by every transaction that intends to pay and, alone, by
+// those that stop it: when a stop has committed no intent commits any more.
+const (
+	stopLock       = "pg_advisory_xact_lock(hashtext('release stop'), 0)"
+	stopLockShared = "pg_advisory_xact_lock_shared(hashtext('release stop'), 0)"
+)
+
+// StopReleases keeps every payout from being sent until ResumeReleases. Operators
+// only. Errors: validation_failed, state_conflict.
+func (s *Service) StopReleases(ctx context.Context, actor Actor, in StopRequest) (*ReleaseStop, error) {
+	return s.stopChange(ctx, actor, in.Reason, func(ctx context.Context, u *unit, standing *stopRow) (*stopRow, error) {
+		if standing != nil {
+			return nil, Fail(CodeStateConflict, "Releases are stopped already, since %s.", standing.StoppedAt.Format(time.RFC3339))
+		}
+		row := &stopRow{ID: newID(), StoppedAt: u.now, StoppedBy: actor.Name, Reason: in.Reason}
+		return row, insert(ctx, u, row)
+	})
+}
+
+// ResumeReleases lets payouts go out again. The invariants are checked once more;
+// while one is violated it is refused, unless the operator acknowledges: what stands
+// violated then stops nothing any more, what comes after does. Operators only. Errors:
+// validation_failed, state_conflict.
+func (s *Service) ResumeReleases(ctx context.Context, actor Actor, in ResumeRequest) (*ReleaseStop, error) {
+	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
+		return nil, err
+	}
+	if err := s.CheckInvariants(ctx); err != nil {
+		return nil, explain(err)
+	}
+	return s.stopChange(ctx, actor, in.Reason, func(ctx context.Context, u *unit, standing *stopRow) (*stopRow, error) {
+		if standing == nil {
+			return nil, Fail(CodeStateConflict, "Releases are not stopped.")
+		}
+		row := standing
+		violated, err := u.unacknowledged(ctx)
+		switch {
+		case err != nil:
+			return nil, err
+		case violated != "" && !in.Acknowledge:
+			return nil, Fail(CodeStateConflict, "Invariants are violated: %s Put that right, or acknowledge it.", violated)
+		case violated != "":
+			_, err := u.NewUpdate().Model((*violationRow)(nil)).Set("acknowledged_at = ?, acknowledged_by = ?", u.now, actor.Name).
+				Where("acknowledged_at is null").Exec(ctx)
+			if err != nil {
+				return nil, fmt.Errorf("acknowledge violations: %w", err)
+			}
+		}
+		row.ResumedAt, row.ResumedBy, row.ResumeReason, row.Acknowledged = &u.now, &actor.Name, &in.Reason, violated != ""
+		_, err = u.NewUpdate().Model(row).Column("resumed_at", "resumed_by", "resume_reason", "acknowledged").WherePK().Exec(ctx)
+		return row, err
+	})
+}
+
+// stopChange is an operator's change of whether payouts are released.
+func (s *Service) stopChange(ctx context.Context, actor Actor, reason string, do func(context.Context, *unit, *stopRow) (*stopRow, error)) (*ReleaseStop, error) {
+	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
+		return nil, err
+	}
+	c := fieldCheck{}
+	c.note(&reason, "/reason")
+	if len(c.fields) > 0 {
+		return nil, Invalid(c.fields...)
+	}
+	var stop *ReleaseStop
+	err := s.change(ctx, actor, func(ctx context.Context, u *unit) error {
+		standing, err := u.standingStop(ctx)
+		if err != nil {
+			return err
+		}
+		row, err := do(ctx, u, standing)
+		if err != nil {
+			return err
+		}
+		stop = row.public()
+		return u.answered(statusOK, "", stop)
+	})
+	return stop, err
+}
+
+// standingStop takes the lock of stops and reads the one that stands; nil without.
+func (u *unit) standingStop(ctx context.Context) (*stopRow, error) {
+	if _, err := u.NewRaw("select " + stopLock).Exec(ctx); err != nil {
+		return nil, fmt.Errorf("lock releases: %w", err)
+	}
+	row := new(stopRow)
+	err := u.NewSelect().Model(row).Where("rs.resumed_at is null").Scan(ctx)
+	if absent(err) {
+		return nil, nil //nolint:nilnil // releases go on
+	}
+	return row, err
+}
+
+// queueStopped asks, with the next statements, whether releases are stopped.
+func (u *unit) queueStopped(stopped *bool) {
+	u.later.Queue("select " + stopLockShared)
+	u.later.Queue("select exists (select from release_stops where resumed_at is null)").QueryRow(func(row pgx.Row) error { return row.Scan(stopped) })
+}
+
+// unacknowledged says which invariants are violated and not acknowledged; empty when
+// none is.
+func (u *unit) unacknowledged(ctx context.Context) (text string, err error) {
+	err = u.NewRaw(`select coalesce(string_agg(format('%s of %s records', says, n), '; ' order by name), '') from (
+		select v.name, v.name || coalesce(' (' || rtrim(obj_description(to_regclass(v.name), 'pg_class'), '.') || ')', '') as says, count(*) as n
+		from invariant_violations v where v.acknowledged_at is null group by v.name) as violated`).Scan(ctx, &text)
+	if err != nil {
+		return "", fmt.Errorf("read violations: %w", err)
+	}
+	if text != "" {
+		text += "."
+	}
+	return text, nil
+}
+
+// stopViolated stops releases when an invariant is violated and nobody acknowledged
+// it.
+func (u *unit) stopViolated(ctx context.Context) error {
+	violated, err := u.unacknowledged(ctx)
+	if err != nil || violated == "" {
+		return err
+	}
+	if standing, err := u.standingStop(ctx); err != nil || standing != nil {
+		return err
+	}
+	return insert(ctx, u, &stopRow{ID: newID(), StoppedAt: u.now, StoppedBy: u.actor.Name, Reason: "An invariant is violated: " + violated})
+}
+
+// ReleaseStops are the last stops, the newest first; the first stands where it has no
+// end. Operators only.
+func (s *Service) ReleaseStops(ctx context.Context, actor Actor, most int) ([]ReleaseStop, error) {
+	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
+		return nil, err
+	}
+	var rows []stopRow
+	if err := s.db.NewSelect().Model(&rows).OrderExpr("rs.id desc").Limit(int64(most)).Scan(ctx); err != nil {
+		return nil, explain(fmt.Errorf("list stops: %w", err))
+	}
+	stops := make([]ReleaseStop, len(rows))
+	for i := range rows {
+		stops[i] = *rows[i].public()
+	}
+	return stops, nil
+}
+
+// Stopped tells whether the release of payouts is stopped now, for what sends money
+// later than it was released, as files do.
+func (s *Service) Stopped(ctx context.Context) (stopped bool, err error) {
+	err = s.db.NewRaw("select exists (select from release_stops where resumed_at is null)").Scan(ctx, &stopped)
+	return stopped, explain(err)
+}
+
+// wait lets a payout that is due wait for the end of a stop, and says so.
+func (u *unit) wait(claim *claimRow, row *payoutRow) error {
+	row.NextAttemptAt = nil
+	u.touch(&row.header)
+	return u.sayPayout(claim, row, row.stands(), EventPayoutUpdated, "Parapet has stopped sending payouts for the moment; this one goes out when it goes on.")
+}
+
+// resumePayouts lets payouts go on that waited for the end of a stop.
+func (u *unit) resumePayouts(ctx context.Context) (int, error) {
+	var ids []uuid.UUID
+	err := u.NewRaw(`select id from payouts where status = 'pending' and next_attempt_at is null
+		and not exists (select from release_stops where resumed_at is null) order by id limit ?`, sweepSize).Scan(ctx, &ids)
+	if err != nil || len(ids) == 0 {
+		return 0, err
+	}
+	slice, err := u.lockPayouts(ctx, "", ids)
+	if err != nil {
+		return 0, err
+	}
+	for _, out := range slice {
+		row := out.row
+		if row.Status != PayoutPending || row.NextAttemptAt != nil {
+			continue
+		}
+		row.NextAttemptAt = &u.now
+		u.touch(&row.header)
+		if err := u.sayPayout(out.claim, row, row.stands(), EventPayoutUpdated, "Parapet sends payouts again; this one goes out."); err != nil {
+			return 0, err
+		}
+		u.enqueue(ReleasePayout{Partner: row.Partner, ID: nounPayout.id(row.ID)})
+	}
+	u.keepPayouts(slice)
+	return len(ids), nil
+}
