@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 	"go.jetify.com/typeid"
+	"golang.org/x/sync/errgroup"
 
 	"parapet/jobs/rail"
 	"parapet/model"
@@ -21,7 +23,7 @@ import (
 // BenchmarkRelease releases payouts one by one through the simulator, then as many
 // by a bare loop of the same statements, then slices through a rail of files.
 func BenchmarkRelease(b *testing.B) {
-	const warm, single, sliced, callers = 60, 200, 2 * sliceSize, 8
+	const warm, single, sliced, callers = 60, 200, 4 * sliceSize, 8
 	s := openWith(b, atOnce, modeltest.Unchecked())
 	files, _ := s.files()
 	fleet := s.fleet(2*warm + 2*single + sliced)
@@ -51,30 +53,35 @@ func BenchmarkRelease(b *testing.B) {
 	atOnceBy(fleet[warm:2*warm], bareRelease)
 	rest := fleet[2*warm:]
 	ours, bare := atOnceBy(rest[:single], release), atOnceBy(rest[single:2*single], bareRelease)
-	began := time.Now()
-	for s.count("payouts where status = 'pending'") > 0 {
-		var id string
-		require.NoError(b, s.pool.QueryRow(b.Context(), `select args->>'id' from river.river_job where kind = 'release_payout' and args->>'id' = any($1)
-			and not exists (select from bank_entries where payout_id = args->>'id') limit 1`, idsOf(rest[2*single:])).Scan(&id))
-		require.NoError(b, s.releaseBy(files, nil, model.ReleasePayout{Partner: "acme", ID: id}))
-	}
-	slices := sliced / time.Since(began).Seconds()
+	inSlices := s.releaseSlices(b, files, rest[2*single:])
 	require.Equal(b, len(fleet), s.count("payouts where status = 'released'"))
 	for b.Loop() {
 	}
 	b.ReportMetric(ours, "payouts/s")
 	b.ReportMetric(bare, "bare/s")
 	b.ReportMetric(ours/bare, "of-bare")
-	b.ReportMetric(slices, "sliced/s")
-	b.ReportMetric(slices/ours, "of-single")
+	b.ReportMetric(inSlices, "sliced/s")
+	b.ReportMetric(inSlices/ours, "of-single")
 }
 
-func idsOf(jobs []model.ReleasePayout) []string {
-	ids := make([]string, len(jobs))
-	for i, job := range jobs {
-		ids[i] = job.ID
+// releaseSlices releases a fleet in slices, two at a time as the workers of two
+// processors do, and returns how many payouts went out in a second.
+func (s *shop) releaseSlices(b *testing.B, by rail.Rail, fleet []model.ReleasePayout) float64 {
+	b.Helper()
+	began := time.Now()
+	var both errgroup.Group
+	for half := range slices.Chunk(fleet, len(fleet)/2) {
+		both.Go(func() error {
+			for _, job := range half { // those that went out with others find nothing to do
+				if err := s.releaseBy(by, nil, job); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
 	}
-	return ids
+	require.NoError(b, both.Wait())
+	return float64(len(fleet)) / time.Since(began).Seconds()
 }
 
 // bareRelease is a release without the domain: the same rows are locked, changed

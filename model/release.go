@@ -97,15 +97,23 @@ func (s *Service) BeginRelease(ctx context.Context, rail, partner, id string) (*
 // and for up to most payouts in all that are as due as it is, whosever they are.
 // It returns none when there is nothing to do, and how long to wait when it is
 // somebody else's turn. A payout whose last call has no known end comes back
-// alone, with Doubt and the same key.
+// alone, with Doubt and the same key. One that went out with others' slice is told
+// by a look, without a transaction: there are hundreds of those to a slice.
 func (s *Service) BeginReleases(ctx context.Context, rail, partner, id string, most int) (orders []*Release, wait time.Duration, err error) {
+	if most > 1 {
+		if out, err := s.isOut(ctx, partner, id); err != nil || out {
+			return nil, 0, err
+		}
+	}
 	err = s.payoutChange(ctx, System(), partner, id, func(ctx context.Context, u *unit, claim *claimRow, row *payoutRow) error {
 		orders, wait = nil, 0
 		if row.NextAttemptAt == nil {
 			return nil // final or blocked
 		}
 		if until := row.NextAttemptAt.Sub(u.now); until > 0 {
-			wait = until
+			if most == 1 || row.Status != PayoutReleasing { // else a slice took it while we waited for the lock
+				wait = until
+			}
 			return nil
 		}
 		slice := []outgoing{outgoingOf(claim, row)}
@@ -122,14 +130,26 @@ func (s *Service) BeginReleases(ctx context.Context, rail, partner, id string, m
 	return orders, wait, err
 }
 
+// isOut tells whether a payout is final, held or in somebody's hands, who is not
+// late; the sweep finds those of the dead.
+func (s *Service) isOut(ctx context.Context, partner, id string) (bool, error) {
+	key, err := nounPayout.parse(id)
+	if err != nil {
+		return false, err
+	}
+	n, err := s.preparedCount(ctx, `select count(*) from payouts where id = $1 and partner = $2
+		and (next_attempt_at is null or status = 'releasing' and next_attempt_at > `+businessNow+`)`, key, partner)
+	return n > 0, err
+}
+
 // alsoDue locks other claims' payouts that are ready to go out and that nobody
-// else works on.
+// else works on. It waits for no lock, so several slices go out at once.
 func (u *unit) alsoDue(ctx context.Context, but *claimRow, most int) ([]outgoing, error) {
 	var claims []claimRow
 	text := u.svc.texts.of(but, "lock due", func() string {
-		return u.NewSelect().Model(but).Where(`(c.id, c.partner) in (select po.claim_id, po.partner from payouts as po
-			where po.status = 'pending' and po.next_attempt_at <= $1 and po.claim_id <> $2 order by po.next_attempt_at limit $3)`).
-			OrderExpr("c.id").For("NO KEY UPDATE SKIP LOCKED").String()
+		return u.NewSelect().Model(but).Join("JOIN payouts AS po ON po.claim_id = c.id AND po.partner = c.partner").
+			Where("po.status = 'pending' AND po.next_attempt_at <= $1 AND po.claim_id <> $2").String() +
+			" ORDER BY po.next_attempt_at LIMIT $3 FOR NO KEY UPDATE OF c SKIP LOCKED"
 	})
 	if err := u.svc.preparedRows(ctx, u.pg, &claims, text, u.now, but.ID, most); err != nil || len(claims) == 0 {
 		return nil, explain(err)
