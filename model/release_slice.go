@@ -53,4 +53,3 @@ func (u *unit) alsoDue(ctx context.Context, but *claimRow, most int) ([]outgoing
 	}
 	return slice, nil
 }
-
