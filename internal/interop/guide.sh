@@ -14,4 +14,5 @@ exec ./with-parapet timeout 120 sh -eu -c '
 	said=$(sh -euc "$blocks")
 	echo "$said"
 	echo "$said" | tail -n 6 | grep -q "\"provider_reference\": \"" || { echo "the guide does not end with a payout" >&2; exit 1; }
+	echo "guide: $(grep -c "^\`\`\`sh\$" ../../rest/guide.md) blocks ran"
 '
