@@ -68,8 +68,10 @@ func TestJobsAreShownAndPutOff(t *testing.T) {
 	require.Equal(t, 1, s.changed(model.JobChange{Verb: model.RetryJobs, Filter: model.JobFilter{Kind: "poll_feed"}}).Changed)
 	require.Equal(t, 1, s.count("river.river_job where kind = 'poll_feed' and state = 'available'"))
 	for _, wrong := range []model.JobChange{
-		{Verb: model.RetryJobs, Reason: "r"}, {Verb: model.RetryJobs, Filter: model.JobFilter{State: "asleep"}, Reason: "r"},
-		{Verb: model.RetryJobs, Filter: model.JobFilter{IDs: []string{"x"}}, Reason: "r"}, {Verb: model.RetryJobs, Filter: model.JobFilter{Kind: "sweep"}},
+		{Verb: model.RetryJobs, Reason: "r"},
+		{Verb: model.RetryJobs, Filter: model.JobFilter{State: "asleep"}, Reason: "r"},
+		{Verb: model.RetryJobs, Filter: model.JobFilter{IDs: []string{"x"}}, Reason: "r"},
+		{Verb: model.RetryJobs, Filter: model.JobFilter{Kind: "sweep"}},
 		{Verb: model.SnoozeJobs, Filter: model.JobFilter{Kind: "sweep"}, Reason: "r", Until: s.Now()},
 	} {
 		_, err := s.Service.ChangeJobs(t.Context(), s.Operator, wrong)

@@ -2,17 +2,24 @@ package jobs
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"log/slog"
 	"time"
+
+	"github.com/riverqueue/river"
 
 	"parapet/jobs/rail"
 	"parapet/model"
 )
 
 // Reconcile holds a rail's own report of a UTC day against the payouts. A report
-// that is broken changes nothing, and neither does one that was taken before.
+// that is broken changes nothing, and neither does one that was taken before. What
+// should have been settled by the end of the day and was never reported is missing.
 // Errors: rail.ErrNoReport, rail.ErrBroken.
 func Reconcile(ctx context.Context, service *model.Service, from rail.Rail, day time.Time) (*model.Reconciliation, error) {
-	report := model.Report{Rail: from.Name(), Name: day.Format(time.DateOnly)}
+	due := day.AddDate(0, 0, 1).Add(-from.Capabilities().SettlementDelay)
+	report := model.Report{Rail: from.Name(), Name: day.Format(time.DateOnly), Until: &due}
 	return service.Reconcile(ctx, model.System(), report, func(each func(model.ReportLine) error) error {
 		return from.Report(ctx, day, func(line rail.Line) error {
 			return each(model.ReportLine{
@@ -20,4 +27,64 @@ func Reconcile(ctx context.Context, service *model.Service, from rail.Rail, day 
 			})
 		})
 	})
+}
+
+// When a rail is asked for its reports.
+const (
+	reportsEvery = time.Hour
+	// reportsAfter is how long after midnight a day is not asked for: what was paid
+	// just before it must stand in the rail's books.
+	reportsAfter = 10 * time.Minute
+	// reportsGivenUp is how long a rail may take to report a day; banks are silent on
+	// the days they do not work. What is missing by then is a finding.
+	reportsGivenUp = 10 * 24 * time.Hour
+)
+
+// FetchReports asks the rail for the reports of the days that are over.
+type FetchReports struct{}
+
+// Kind is the job's stable name.
+func (FetchReports) Kind() string { return "fetch_reports" }
+
+// fetchReports catches up with every day that was missed, the oldest first. A broken
+// report stops it until the next time, for a return must not overtake its payment.
+type fetchReports struct {
+	river.WorkerDefaults[FetchReports]
+
+	service *model.Service
+	rail    rail.Rail
+	log     *slog.Logger
+}
+
+// Timeout implements river.Worker.
+func (*fetchReports) Timeout(*river.Job[FetchReports]) time.Duration { return reportsEvery }
+
+// Work implements river.Worker.
+func (w *fetchReports) Work(ctx context.Context, job *river.Job[FetchReports]) error {
+	return w.until(ctx, job.CreatedAt) // a rail's days are the world's, wherever business time is
+}
+
+// until takes the reports of all days that were over at an instant.
+func (w *fetchReports) until(ctx context.Context, now time.Time) error {
+	today := now.Add(-reportsAfter).UTC().Truncate(24 * time.Hour)
+	days, err := w.service.ReportDays(ctx, w.rail.Name(), today)
+	if err != nil {
+		return err
+	}
+	for _, day := range days {
+		done, err := Reconcile(ctx, w.service, w.rail, day)
+		switch {
+		case errors.Is(err, rail.ErrNoReport) && today.Sub(day) < reportsGivenUp:
+			continue
+		case errors.Is(err, rail.ErrNoReport):
+			w.log.WarnContext(ctx, "a day without a report is given up", "rail", w.rail.Name(), "day", day.Format(time.DateOnly))
+			done = new(model.Reconciliation)
+		case err != nil:
+			return fmt.Errorf("reconcile %s of %s: %w", w.rail.Name(), day.Format(time.DateOnly), err)
+		}
+		if err := w.service.TakeDay(ctx, w.rail.Name(), day, done.ID); err != nil {
+			return err
+		}
+	}
+	return nil
 }

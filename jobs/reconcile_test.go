@@ -1,10 +1,14 @@
 package jobs
 
 import (
+	"context"
+	"log/slog"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"parapet/jobs/rail"
 )
 
 func TestARailsReportSettlesWhatItPaid(t *testing.T) {
@@ -23,4 +27,52 @@ func TestARailsReportSettlesWhatItPaid(t *testing.T) {
 		require.NoError(t, s.Service.Sweep(t.Context()))
 		return s.read(job).Status == "reconciled"
 	}, "the rail's report confirms the payout")
+}
+
+// reporting is a rail that has no report of some days, and counts who asks.
+type reporting struct {
+	rail.Rail
+
+	none  map[string]bool
+	asked []string
+}
+
+// Report implements rail.Rail.
+func (r *reporting) Report(ctx context.Context, day time.Time, each func(rail.Line) error) error {
+	name := day.Format(time.DateOnly)
+	if r.asked = append(r.asked, name); r.none[name] {
+		return rail.ErrNoReport
+	}
+	return r.Rail.Report(ctx, day, each)
+}
+
+func TestReportsAreFetchedOfEveryDayThatIsOver(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	job := s.fleet(1)[0]
+	require.NoError(t, s.release(job))
+	var paid time.Time
+	require.NoError(t, s.pool.QueryRow(t.Context(), "update payout_attempts set started_at = (select min(created_at) from simulator_transfers) - interval '3 days' returning started_at + interval '3 days'").Scan(&paid))
+	paid = paid.UTC().Truncate(24 * time.Hour)
+	name := func(days int) string { return paid.AddDate(0, 0, days).Format(time.DateOnly) }
+	from := &reporting{Rail: s.rail, none: map[string]bool{name(-2): true}}
+	fetch := &fetchReports{service: s.Service, rail: from, log: slog.New(slog.DiscardHandler)}
+
+	require.NoError(t, fetch.until(t.Context(), paid.AddDate(0, 0, 1)))
+	require.Equal(t, []string{name(-3), name(-2), name(-1)}, from.asked, "a day is not over at its last minute")
+	from.asked = nil
+	require.NoError(t, fetch.until(t.Context(), paid.AddDate(0, 0, 1).Add(reportsAfter)))
+	require.Equal(t, []string{name(-2), name(0)}, from.asked, "each day is taken once")
+	require.Equal(t, "reconciled", s.read(job).Status)
+	rows := s.Rows()
+	from.asked = nil
+	require.NoError(t, fetch.until(t.Context(), paid.AddDate(0, 0, 1).Add(reportsAfter)))
+	require.Equal(t, []string{name(-2)}, from.asked)
+	require.Equal(t, rows, s.Rows(), "asking again changes nothing")
+
+	from.asked = nil
+	require.NoError(t, fetch.until(t.Context(), paid.AddDate(0, 0, 9).Add(reportsAfter)))
+	from.asked = nil
+	require.NoError(t, fetch.until(t.Context(), paid.AddDate(0, 0, 9).Add(reportsAfter)))
+	require.Empty(t, from.asked, "a day that the rail never reported is given up")
 }

@@ -27,12 +27,13 @@ const (
 	queueFeeds    = "feeds"
 	queueSweeps   = "sweeps"
 	queueChecks   = "checks"
+	queueReports  = "reports"
 	queueWebhooks = "webhooks"
 	queueIll      = "webhooks_failing" // endpoints that failed lately wait for each other only
 )
 
 var queues = map[string]river.QueueConfig{
-	queueMatching: {MaxWorkers: 4}, queuePayouts: {MaxWorkers: 16}, queueFeeds: {MaxWorkers: 2}, queueSweeps: {MaxWorkers: 1}, queueChecks: {MaxWorkers: 1},
+	queueMatching: {MaxWorkers: 4}, queuePayouts: {MaxWorkers: 16}, queueFeeds: {MaxWorkers: 2}, queueSweeps: {MaxWorkers: 1}, queueChecks: {MaxWorkers: 1}, queueReports: {MaxWorkers: 1},
 	queueWebhooks: {MaxWorkers: 100}, queueIll: {MaxWorkers: 20},
 }
 
@@ -58,6 +59,7 @@ var policies = map[string]river.InsertOpts{
 	"poll_feed":        {Queue: queueFeeds, MaxAttempts: 1},
 	"sweep":            {Queue: queueSweeps, MaxAttempts: 1},
 	"check_invariants": {Queue: queueChecks, MaxAttempts: 1},
+	"fetch_reports":    {Queue: queueReports, MaxAttempts: 1},
 	// Once: a drain that failed shows no life and is replaced within seconds.
 	"drain_endpoint": {Queue: queueWebhooks, MaxAttempts: 1},
 }
@@ -128,6 +130,7 @@ func (c Config) workers() *river.Workers {
 		return c.Service.Sweep(ctx)
 	}))
 	river.AddWorker(workers, &checkInvariants{service: c.Service})
+	river.AddWorker(workers, &fetchReports{service: c.Service, rail: c.Rail, log: c.Log})
 	return workers
 }
 
@@ -147,6 +150,9 @@ func (c Config) periodic() []*river.PeriodicJob {
 		}, &river.PeriodicJobOpts{RunOnStart: true}),
 		river.NewPeriodicJob(river.PeriodicInterval(checkEvery), func() (river.JobArgs, *river.InsertOpts) {
 			return CheckInvariants{}, options("check_invariants")
+		}, &river.PeriodicJobOpts{RunOnStart: true}),
+		river.NewPeriodicJob(river.PeriodicInterval(reportsEvery), func() (river.JobArgs, *river.InsertOpts) {
+			return FetchReports{}, options("fetch_reports")
 		}, &river.PeriodicJobOpts{RunOnStart: true}),
 	}
 	if _, writes := c.Rail.(fileWriter); writes {

@@ -126,6 +126,7 @@ func (s *Service) stopChange(ctx context.Context, actor Actor, reason string, do
 			return err
 		}
 		stop = row.public()
+		u.about("", "", &reason)
 		return u.answered(statusOK, "", stop)
 	})
 	return stop, err

@@ -1,0 +1,45 @@
+package model
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// ReportDays are the UTC days, oldest first, of which a rail's report is still to be
+// taken: from the first payment it was asked for to the day before until.
+func (s *Service) ReportDays(ctx context.Context, rail string, until time.Time) ([]time.Time, error) {
+	var days []time.Time
+	err := s.db.NewRaw(`select d.day at time zone 'UTC' as day
+		from generate_series((select date_trunc('day', (min(started_at) - (select shift from clock)) at time zone 'UTC') from payout_attempts where rail = ?0),
+			(?1::timestamptz at time zone 'UTC')::date - 1, interval '1 day') as d (day)
+		where not exists (select from rail_report_days t where t.rail = ?0 and t.day = d.day) order by 1`, rail, until).Scan(ctx, &days)
+	if err != nil {
+		return nil, explain(fmt.Errorf("find days to report: %w", err))
+	}
+	for i := range days {
+		days[i] = days[i].UTC()
+	}
+	return days, nil
+}
+
+// TakeDay keeps that a day's report was taken; an empty one says that the rail never
+// had one. A day that was kept stays as it is.
+func (s *Service) TakeDay(ctx context.Context, rail string, day time.Time, report string) error {
+	return s.change(ctx, System(), func(ctx context.Context, u *unit) error {
+		var id any
+		if report != "" {
+			parsed, err := nounReport.parse(report)
+			if err != nil {
+				return err
+			}
+			id = parsed
+		}
+		_, err := u.NewRaw("insert into rail_report_days (rail, day, taken_at, report_id) values (?, ?, ?, ?) on conflict do nothing",
+			rail, day.UTC().Format(time.DateOnly), u.now, id).Exec(ctx)
+		if err != nil {
+			return fmt.Errorf("keep a day of reports: %w", err)
+		}
+		return nil
+	})
+}
