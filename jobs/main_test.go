@@ -84,8 +84,14 @@ func (s *shop) explain() {
 // start runs the workers until the test ends.
 func (s *shop) start(feeds ...FeedAddress) *Workers {
 	s.t.Helper()
+	return s.startBy(s.rail, feeds...)
+}
+
+// startBy is start with another rail.
+func (s *shop) startBy(by rail.Rail, feeds ...FeedAddress) *Workers {
+	s.t.Helper()
 	workers, err := NewWorkers(Config{
-		Pool: s.pool, Service: s.Service, Rail: s.rail, Feeds: feeds, Fetch: &feed.Fetcher{},
+		Pool: s.pool, Service: s.Service, Rail: by, Feeds: feeds, Fetch: &feed.Fetcher{},
 		Sender: s.sender(), Log: s.logger(),
 	})
 	require.NoError(s.t, err)
