@@ -1,5 +1,6 @@
 // A partner's receiver: it takes what is really delivered, from the quote to the
 // payout, and lets npm's standardwebhooks and the manual's own recipes judge it.
+import { spawn } from "node:child_process";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
@@ -14,17 +15,20 @@ interface Event {
 	data: { object: { id: string } };
 }
 
-// The first delivery is refused, so that one comes twice.
+// The first delivery is refused, so that one comes twice. What parapet listen
+// forwards has an address of its own.
 const received: Received[] = [];
+const forwarded: Received[] = [];
 const receiver = createServer((request, response) => {
 	void buffer(request).then((body) => {
 		const headers = Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)]));
-		received.push({ headers, body });
-		response.writeHead(received.length === 1 ? 503 : 204).end();
+		const into = request.url === "/hooks" ? received : forwarded;
+		into.push({ headers, body });
+		response.writeHead(into === received && received.length === 1 ? 503 : 204).end();
 	});
 });
 await new Promise<void>((done) => receiver.listen(0, "127.0.0.1", done));
-const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hooks`;
+const origin = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`;
 
 const authorization = { Authorization: `Bearer ${await token("acme")}` };
 
@@ -41,7 +45,7 @@ interface Endpoint {
 	id: string;
 	secret?: string;
 }
-const endpoint = await call<Endpoint>(201, "POST", "/webhook_endpoints", { url });
+const endpoint = await call<Endpoint>(201, "POST", "/webhook_endpoints", { url: `${origin}/hooks` });
 const at = `/webhook_endpoints/${endpoint.id}`;
 const secret = endpoint.secret ?? "";
 check(secret.startsWith("whsec_"), "the secret is shown at creation");
@@ -137,6 +141,20 @@ for (const [who, judge] of judges) {
 	judge(fresh, forgeries).forEach((good, i) => check(!good, `${who} refuses forgery ${i}`));
 }
 
+// The same events, forwarded as on a developer's machine: signed there, and byte
+// for byte what an endpoint is sent.
+const acme = ready.clients.find(({ name }) => name === "acme");
+const what = ["--server", ready.base_url, "--forward", `${origin}/forwarded`, "--secret", stranger, "--after", "0"];
+const who = ["--client-id", acme?.client_id ?? "", "--client-secret", acme?.client_secret ?? ""];
+const listen = spawn("../../../bin/parapet", ["listen", ...what, ...who], { stdio: ["ignore", "ignore", "inherit"] });
+const delivered = new Map(story.map((one) => [one.headers["webhook-id"], one.body]));
+await until("every event to be forwarded", () => [...delivered.keys()].every((id) => forwarded.some((one) => one.headers["webhook-id"] === id)) || undefined);
+listen.kill();
+for (const one of forwarded) {
+	check(genuine(stranger, one), "what is forwarded is signed by the secret that was given");
+	check(delivered.get(one.headers["webhook-id"])?.equals(one.body) ?? true, "and has the same bytes");
+}
+
 receiver.close();
 receiver.closeAllConnections();
-passed(`webhooks: ${story.length + 1} deliveries`);
+passed(`webhooks: ${story.length + 1} deliveries, ${forwarded.length} forwarded`);
