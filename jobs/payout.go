@@ -46,9 +46,9 @@ const retryHorizon = 30 * time.Minute
 // errForgetful says that a rail cannot be trusted with the retries.
 var errForgetful = errors.New("the rail forgets keys sooner than payouts are sent again: a payout could be made twice")
 
-// trustworthy refuses a rail that forgets a key while a payout in doubt may still
+// Trustworthy refuses a rail that forgets a key while a payout in doubt may still
 // be sent again under it.
-func trustworthy(r rail.Rail) error {
+func Trustworthy(r rail.Rail) error {
 	if r.Capabilities().Forgets(retryHorizon, 2*railTimeout) {
 		return fmt.Errorf("%w; rail %s remembers them for %s, at least %s are needed", errForgetful, r.Name(), r.Capabilities().KeyWindow, retryHorizon+2*railTimeout)
 	}

@@ -96,7 +96,7 @@ type Workers struct {
 // NewWorkers prepares workers; nothing runs before Start. It refuses a rail that
 // forgets keys too soon.
 func NewWorkers(c Config) (*Workers, error) {
-	if err := trustworthy(c.Rail); err != nil {
+	if err := Trustworthy(c.Rail); err != nil {
 		return nil, err
 	}
 	client, err := river.NewClient(riverpgxv5.New(c.Pool), &river.Config{

@@ -28,7 +28,8 @@ type Keys struct {
 	Fingerprint []byte // at least 32 bytes
 }
 
-func (k Keys) check() error {
+// Check says what is wrong with the keys, nil when nothing is.
+func (k Keys) Check() error {
 	if len(k.Seal) == 0 || len(k.Fingerprint) < 32 {
 		return errors.New("keys: one seal key of 32 bytes and a fingerprint key of at least 32 bytes are needed")
 	}

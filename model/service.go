@@ -68,7 +68,7 @@ type Service struct {
 
 // New makes the domain layer. It does not touch the database.
 func New(c Config) (*Service, error) {
-	if err := c.Keys.check(); err != nil {
+	if err := c.Keys.Check(); err != nil {
 		return nil, err
 	}
 	if c.Webhooks.Refuse == nil {

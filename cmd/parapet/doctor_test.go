@@ -1,0 +1,162 @@
+package main
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/internal/devissuer"
+	"parapet/model"
+	"parapet/model/modeltest"
+)
+
+// healthy are settings with which nothing is wrong, on a database with a secret in
+// it. Addresses on this machine are allowed, which only development may.
+func healthy(t *testing.T) (settings, *modeltest.Bundle) {
+	t.Helper()
+	b := modeltest.New(t, modeltest.Unchecked())
+	url := "https://hooks.example.com/"
+	_, err := b.Service.CreateWebhookEndpoint(t.Context(), b.Acme, model.WebhookEndpointRequest{URL: &url})
+	require.NoError(t, err)
+	keys := modeltest.Keys()
+	return settings{
+		DatabaseURL: b.URL, Issuers: []string{issuer(t, 0)}, Audience: "parapet", PartnerClaim: "partner", Connections: 20,
+		SealKeys:       []string{"test:" + base64.StdEncoding.EncodeToString(keys.Seal[0].Secret)},
+		FingerprintKey: base64.StdEncoding.EncodeToString(keys.Fingerprint),
+		Files:          t.TempDir(), Rail: "simulator", Rehearsal: true, Loopback: true, Haste: 1,
+		Feeds: []string{"usgs=" + answering(t, http.StatusOK)},
+	}, b
+}
+
+// issuer is one whose clock is ahead.
+func issuer(t *testing.T, ahead time.Duration) string {
+	t.Helper()
+	var handler http.Handler
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Date", time.Now().Add(ahead).UTC().Format(http.TimeFormat))
+		handler.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	made, err := devissuer.New(devissuer.Options{Issuer: server.URL, Audience: "parapet"})
+	require.NoError(t, err)
+	handler = made.Handler()
+	return server.URL
+}
+
+func answering(t *testing.T, status int) string {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// verdictOf is what the doctor says of one thing.
+func verdictOf(t *testing.T, found []diagnosis, check string) diagnosis {
+	t.Helper()
+	for _, d := range found {
+		if d.Check == check {
+			return d
+		}
+	}
+	t.Fatalf("nothing is said of %s: %v", check, found)
+	return diagnosis{}
+}
+
+func TestTheDoctorFindsWhatIsBroken(t *testing.T) {
+	t.Parallel()
+	another := "k9:" + base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{9}, 32))
+	slow := issuer(t, -time.Hour)
+	late := issuer(t, -10*time.Second)
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	for name, test := range map[string]struct {
+		check  string
+		want   verdict
+		breaks func(*settings)
+	}{
+		"nothing configured":  {"settings", ill, func(s *settings) { *s = settings{} }},
+		"no database":         {"settings", ill, func(s *settings) { s.DatabaseURL = "" }},
+		"database down":       {"database", ill, func(s *settings) { s.DatabaseURL = "postgres://me:hunter2@127.0.0.1:1/x" }},
+		"too few connections": {"database", watch, func(s *settings) { s.Connections = 10_000 }},
+		"not durable":         {"durability", ill, func(s *settings) { s.Rehearsal = false }}, // as tests' databases are
+		"key not base64":      {"keys", ill, func(s *settings) { s.SealKeys = []string{"test:!"} }},
+		"key too short":       {"keys", ill, func(s *settings) { s.SealKeys = []string{"test:AAAA"} }},
+		"key lost":            {"sealed secrets", ill, func(s *settings) { s.SealKeys = []string{another} }},
+		"key older":           {"sealed secrets", watch, func(s *settings) { s.SealKeys = []string{another, s.SealKeys[0]} }},
+		"issuer down":         {"issuer http://127.0.0.1:1", ill, func(s *settings) { s.Issuers = []string{"http://127.0.0.1:1"} }},
+		"issuer's clock":      {"clock of " + slow, ill, func(s *settings) { s.Issuers = []string{slow} }},
+		"issuer a bit late":   {"clock of " + late, watch, func(s *settings) { s.Issuers = []string{late} }},
+		"feed unknown":        {"feeds", ill, func(s *settings) { s.Feeds = []string{"weather=https://x.example"} }},
+		"feed broken":         {"feed usgs", ill, func(s *settings) { s.Feeds = []string{"usgs=" + answering(t, http.StatusTeapot)} }},
+		"no feed":             {"feeds", watch, func(s *settings) { s.Feeds = nil }},
+		"files unwritable":    {"attachments", ill, func(s *settings) { s.Files = file }},
+		"no such rail":        {"rail", ill, func(s *settings) { s.Rail = "pigeon" }},
+		"rail forgets": {"rail", ill, func(s *settings) {
+			s.Rail, s.RailURL, s.RailKeyWindow = "http", "http://127.0.0.1:1", time.Minute
+			s.RailSecrets = []string{base64.StdEncoding.EncodeToString(make([]byte, 32))}
+		}},
+		"rail down": {"rail answers", ill, func(s *settings) {
+			s.Rail, s.RailURL = "http", "http://127.0.0.1:1"
+			s.RailSecrets = []string{base64.StdEncoding.EncodeToString(make([]byte, 32))}
+		}},
+		"desk behind nothing": {"desk", watch, func(s *settings) { s.Desk = true }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, _ := healthy(t)
+			test.breaks(&s)
+			found := examine(t.Context(), s)
+			d := verdictOf(t, found, test.check)
+			require.Equal(t, test.want, d.Verdict, d)
+			require.NotEmpty(t, d.Advice, "it says what to do")
+			require.NotContains(t, d.Found, "hunter2")
+		})
+	}
+}
+
+func TestTheDoctorFindsAPendingMigration(t *testing.T) {
+	t.Parallel()
+	s, b := healthy(t)
+	for _, d := range examine(t.Context(), s) {
+		if d.Check != "settings" { // addresses on this machine
+			require.NotEqual(t, ill, d.Verdict, d)
+		}
+	}
+	s.Rehearsal = false
+	require.NoError(t, b.Service.ShiftClock(t.Context(), time.Hour))
+	require.Equal(t, ill, verdictOf(t, examine(t.Context(), s), "rehearsals").Verdict)
+	_, err := b.DB.Pool.Exec(t.Context(), "delete from bun_migrations where id = (select max(id) from bun_migrations)")
+	require.NoError(t, err)
+	require.Equal(t, ill, verdictOf(t, examine(t.Context(), s), "migrations").Verdict)
+}
+
+func TestTheDoctorSpeaksToPeopleAndPrograms(t *testing.T) {
+	t.Parallel()
+	found := []diagnosis{{"database", well, "Postgres 15", ""}, {"rail", ill, "no answer", "Call them."}}
+	var text, list bytes.Buffer
+	require.NoError(t, prescribe(&text, found, false))
+	require.Equal(t, "ok    database  Postgres 15\nfail  rail      no answer\n                -> Call them.\n", text.String())
+	require.NoError(t, prescribe(&list, found, true))
+	var back []diagnosis
+	require.NoError(t, json.Unmarshal(list.Bytes(), &back))
+	require.Equal(t, found, back)
+}
+
+func TestTheDoctorsVerdictIsTheExitCode(t *testing.T) {
+	t.Setenv("DATABASE_URL", "")
+	t.Setenv("OIDC_ISSUER", "")
+	t.Setenv("PARAPET_FILES", t.TempDir())
+	require.ErrorContains(t, doctor(t.Context(), []string{"--json"}, &bytes.Buffer{}), "checks failed")
+	t.Setenv("PARAPET_TYPO", "1")
+	var out bytes.Buffer
+	require.ErrorContains(t, doctor(t.Context(), nil, &out), "1 of 1 checks failed")
+	require.Contains(t, out.String(), "PARAPET_TYPO")
+}

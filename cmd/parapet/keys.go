@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os/user"
+	"slices"
+
+	"parapet/model"
+)
+
+// shell is who works at the machine itself, for the audit log.
+func shell(doing string) model.Actor {
+	name := "shell"
+	if who, err := user.Current(); err == nil {
+		name += " " + who.Username
+	}
+	return model.Actor{Kind: model.ActorOperator, Name: name, Client: "parapet", Scopes: []model.Scope{model.ScopeOperator}, Doing: doing}
+}
+
+// keysCommand seals kept secrets anew. Servers go on meanwhile.
+func keysCommand(ctx context.Context, args []string, out io.Writer) error {
+	set := flags("keys rotate")
+	set.Usage = func() {
+		_, _ = fmt.Fprint(set.Output(), `parapet keys rotate seals every kept secret anew with the first key of PARAPET_SEAL_KEYS.
+
+1. Add the new key behind the old one, k1:…,k2:…, and restart every process: now all can open what it seals.
+2. Put it first, k2:…,k1:…, and restart every process: now new secrets are sealed by it.
+3. parapet keys rotate. It can be interrupted and run again.
+4. When it says that nothing is left, take the old key out. Cursors of lists that partners hold end with it.
+`)
+	}
+	if len(args) == 0 || args[0] != "rotate" {
+		set.Usage()
+		return errors.New("use: parapet keys rotate")
+	}
+	if err := parseOnly(set, args[1:]); err != nil {
+		return err
+	}
+	s, err := loadSettings()
+	if err != nil {
+		return err
+	}
+	if len(s.SealKeys) == 0 {
+		return errors.New("PARAPET_SEAL_KEYS is missing: the keys of the server, the new one first")
+	}
+	service, closeDomain, err := openDomain(ctx)
+	if err != nil {
+		return err
+	}
+	defer closeDomain()
+	return rotate(ctx, service, s, out)
+}
+
+func rotate(ctx context.Context, service *model.Service, s settings, out io.Writer) error {
+	keys, err := s.keys()
+	if err != nil {
+		return err
+	}
+	who := shell("keys rotate")
+	n, err := service.Reseal(ctx, who)
+	_, _ = fmt.Fprintf(out, "%d records sealed anew by key %s\n", n, keys.Seal[0].ID)
+	if err != nil {
+		return err
+	}
+	left, err := service.SealedBy(ctx, who)
+	if err != nil {
+		return err
+	}
+	for _, id := range slices.Sorted(maps.Keys(left)) {
+		_, _ = fmt.Fprintf(out, "%s: %d secrets\n", id, left[id])
+	}
+	if len(left) > 1 || len(left) == 1 && left[keys.Seal[0].ID] == 0 {
+		return errors.New("some secrets are still sealed by an older key: a server has not been restarted with the new one first, or was writing; run it again")
+	}
+	_, _ = fmt.Fprintln(out, "no older key is needed any more")
+	return nil
+}

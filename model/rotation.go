@@ -1,0 +1,138 @@
+package model
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+)
+
+// sealedSecrets are the columns that hold what a key of Keys.Seal sealed, as rows of
+// table, column and text. Cursors are sealed too, and kept by nobody.
+const sealedSecrets = `select 'payout_methods' as place, sealed from payout_methods
+	union all select 'webhook_endpoints', secret from webhook_endpoints
+	union all select 'webhook_endpoints', former_secret from webhook_endpoints where former_secret is not null
+	union all select 'idempotency_keys', body from idempotency_keys where secret_until is not null`
+
+// SealedBy counts the secrets that are kept, by the name of the key that sealed
+// them. Operators only.
+func (s *Service) SealedBy(ctx context.Context, actor Actor) (map[string]int64, error) {
+	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
+		return nil, err
+	}
+	var rows []struct {
+		Key string
+		N   int64
+	}
+	err := s.db.NewRaw(`select convert_from(substring(sealed from 2 for get_byte(sealed, 0)), 'UTF8') as key, count(*) as n
+		from (`+sealedSecrets+`) all_sealed where length(sealed) > 0 group by 1`).Scan(ctx, &rows)
+	if err != nil {
+		return nil, explain(fmt.Errorf("count secrets: %w", err))
+	}
+	keys := make(map[string]int64, len(rows))
+	for _, row := range rows {
+		keys[row.Key] = row.N
+	}
+	return keys, nil
+}
+
+// Reseal seals everything anew that another key than the first sealed, in batches,
+// and returns how much that was. It may be interrupted and run again at any time,
+// beside servers that run. A record's version stays, and so do fingerprints, which
+// have a key of their own, and with them every approval of a payout. Operators only.
+func (s *Service) Reseal(ctx context.Context, actor Actor) (total int64, err error) {
+	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
+		return 0, err
+	}
+	for _, step := range []func(*unit, context.Context) (int, error){(*unit).resealMethods, (*unit).resealEndpoints, (*unit).resealAnswers} {
+		err := s.drain(ctx, func(u *unit, ctx context.Context) (int, error) {
+			n, err := step(u, ctx)
+			total += int64(n)
+			return n, err
+		})
+		if err != nil {
+			return total, err
+		}
+	}
+	return total, s.Audit(ctx, actor, fmt.Sprintf("%d secrets sealed anew by key %s", total, s.keys.Seal[0].ID))
+}
+
+// mark is how everything begins that the first key sealed.
+func (k Keys) mark() []byte { return append([]byte{byte(len(k.Seal[0].ID))}, k.Seal[0].ID...) } //nolint:gosec // check keeps names below 33 bytes
+
+// reseal opens a secret with whatever key sealed it and seals it with the first.
+func (k Keys) reseal(sealed, bound []byte) ([]byte, error) {
+	if sealed == nil {
+		return nil, nil
+	}
+	plain, err := k.open(sealed, bound)
+	if err != nil {
+		return nil, err
+	}
+	return k.seal(plain, bound)
+}
+
+func (u *unit) resealMethods(ctx context.Context) (int, error) {
+	var rows []*payoutMethodRow
+	mark := u.svc.keys.mark()
+	if err := due(u.NewSelect().Model(&rows).Where("length(sealed) > 0 and substring(sealed for ?) <> ?", len(mark), mark)).Scan(ctx); err != nil {
+		return 0, fmt.Errorf("find accounts of older keys: %w", err)
+	}
+	for _, row := range rows {
+		sealed, err := u.svc.keys.reseal(row.Sealed, place(row.Partner, row.ID, "payout_methods.sealed"))
+		if err != nil {
+			return 0, fmt.Errorf("account of %s: %w", nounPayoutMethod.id(row.ID), err)
+		}
+		if _, err := u.NewRaw("update payout_methods set sealed = ? where id = ? and partner = ?", sealed, row.ID, row.Partner).Exec(ctx); err != nil {
+			return 0, fmt.Errorf("seal account: %w", err)
+		}
+	}
+	return len(rows), nil
+}
+
+func (u *unit) resealEndpoints(ctx context.Context) (int, error) {
+	var rows []struct {
+		ID                   uuid.UUID `bun:"type:uuid"`
+		Partner              string
+		Secret, FormerSecret []byte
+	}
+	mark := u.svc.keys.mark()
+	err := u.NewRaw(`select id, partner, secret, former_secret from webhook_endpoints where substring(secret for ?0) <> ?1
+		or former_secret is not null and substring(former_secret for ?0) <> ?1 limit ?2 for no key update skip locked`, len(mark), mark, sweepSize).Scan(ctx, &rows)
+	if err != nil {
+		return 0, fmt.Errorf("find webhook secrets of older keys: %w", err)
+	}
+	for _, row := range rows {
+		bound := place(row.Partner, row.ID, "webhook_endpoints.secret")
+		secret, err := u.svc.keys.reseal(row.Secret, bound)
+		if err != nil {
+			return 0, fmt.Errorf("secret of %s: %w", nounEndpoint.id(row.ID), err)
+		}
+		former, err := u.svc.keys.reseal(row.FormerSecret, bound)
+		if err != nil {
+			return 0, fmt.Errorf("former secret of %s: %w", nounEndpoint.id(row.ID), err)
+		}
+		if _, err := u.NewRaw("update webhook_endpoints set secret = ?, former_secret = ? where id = ? and partner = ?", secret, former, row.ID, row.Partner).Exec(ctx); err != nil {
+			return 0, fmt.Errorf("seal webhook secret: %w", err)
+		}
+	}
+	return len(rows), nil
+}
+
+func (u *unit) resealAnswers(ctx context.Context) (int, error) {
+	var rows []*idempotencyRow
+	mark := u.svc.keys.mark()
+	if err := due(u.NewSelect().Model(&rows).Where("secret_until is not null").Where("substring(body for ?) <> ?", len(mark), mark)).Scan(ctx); err != nil {
+		return 0, fmt.Errorf("find answers of older keys: %w", err)
+	}
+	for _, row := range rows {
+		var err error
+		if row.Body, err = u.svc.keys.reseal(row.Body, row.place()); err != nil {
+			return 0, fmt.Errorf("stored answer: %w", err)
+		}
+		if _, err := u.NewUpdate().Model(row).Column("body").WherePK().Exec(ctx); err != nil {
+			return 0, fmt.Errorf("seal stored answer: %w", err)
+		}
+	}
+	return len(rows), nil
+}

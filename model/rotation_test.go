@@ -1,0 +1,94 @@
+package model_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/internal/filestore"
+	"parapet/model"
+	"parapet/model/modeltest"
+)
+
+// knowing is the service of a process that knows these keys, the first of which seals.
+func knowing(t *testing.T, b *modeltest.Bundle, keys ...model.SealKey) *model.Service {
+	t.Helper()
+	files, err := filestore.OpenFolder(b.Files)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, files.Close()) })
+	service, err := model.New(model.Config{
+		DB: b.DB, Queue: modeltest.Queue{}, Files: files, Development: true,
+		Keys: model.Keys{Seal: keys, Fingerprint: modeltest.Keys().Fingerprint},
+	})
+	require.NoError(t, err)
+	return service
+}
+
+func TestKeysAreRotatedUnderWhatRuns(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	claim := costly(b)
+	payout := only(t, b, claim)
+	_, err := approve(t, b, "ann", payout)
+	require.NoError(t, err)
+	url := "https://hooks.example.com/"
+	actor := b.Acme
+	actor.Idempotency = &model.IdempotencyKey{Operation: "createWebhookEndpoint", Key: "k1", Request: []byte("r")}
+	endpoint, err := b.Service.CreateWebhookEndpoint(t.Context(), actor, model.WebhookEndpointRequest{URL: &url})
+	require.NoError(t, err)
+	rotated, err := b.Service.RotateWebhookSecret(t.Context(), b.Acme, endpoint.ID)
+	require.NoError(t, err)
+	methods, err := b.Service.GetPayoutMethods(t.Context(), b.Acme, claim.ID, model.PageRequest{})
+	require.NoError(t, err)
+	method := methods.Data[0]
+	old := modeltest.Keys().Seal[0]
+	sealed, err := b.Service.SealedBy(t.Context(), b.Operator)
+	require.NoError(t, err)
+	require.Equal(t, map[string]int64{old.ID: 4}, sealed, "an account, two secrets, and an answer that shows one")
+
+	young := model.SealKey{ID: "k2", Secret: bytes.Repeat([]byte{7}, 32)}
+	both := knowing(t, b, young, old)
+	_, err = knowing(t, b, young).Reseal(t.Context(), b.Operator)
+	require.ErrorContains(t, err, "no key", "the old key is needed until all is done")
+	for _, want := range []int64{3, 0} {
+		n, err := both.Reseal(t.Context(), b.Operator)
+		require.NoError(t, err)
+		require.Equal(t, want, n, "rows")
+	}
+	sealed, err = both.SealedBy(t.Context(), b.Operator)
+	require.NoError(t, err)
+	require.Equal(t, map[string]int64{"k2": 4}, sealed)
+
+	b.Service = knowing(t, b, young)
+	same, err := b.Service.GetPayoutMethod(t.Context(), b.Acme, method.ID)
+	require.NoError(t, err)
+	require.Equal(t, method, *same, "nothing that a partner sees has changed, the fingerprint not either")
+	freed, err := approve(t, b, "bob", payout)
+	require.NoError(t, err)
+	require.Equal(t, "pending", freed.Status, "ann's approval holds")
+	b.Work()
+	require.Equal(t, "released", only(t, b, claim).Status)
+	require.Equal(t, modeltest.IBAN("").Number, b.Rail.Orders[0].Number)
+
+	var replay *model.Replay
+	_, err = b.Service.CreateWebhookEndpoint(t.Context(), actor, model.WebhookEndpointRequest{URL: &url})
+	require.ErrorAs(t, err, &replay)
+	require.Contains(t, string(replay.Body), *endpoint.Secret)
+	b.Relay()
+	b.After(time.Second)
+	_, err = b.Service.StartDrains(t.Context())
+	require.NoError(t, err)
+	drain, ok := b.Last().(model.DrainEndpoint)
+	require.True(t, ok)
+	batch, err := b.Service.TakeBatch(t.Context(), drain)
+	require.NoError(t, err)
+	for i, secret := range []*string{rotated.Secret, endpoint.Secret} {
+		want, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(*secret, "whsec_"))
+		require.NoError(t, err)
+		require.Equal(t, want, batch.Secrets[i], "deliveries are signed as before")
+	}
+}
