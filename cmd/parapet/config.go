@@ -68,7 +68,7 @@ type settings struct {
 }
 
 // Names of the environment that are not settings of the server.
-var otherNames = []string{"PARAPET_PG_BIN", "PARAPET_TEST_DATABASE_URL"}
+var otherNames = []string{"PARAPET_PG_BIN", "PARAPET_TEST_DATABASE_URL", "PARAPET_SERVER", "PARAPET_TOKEN", "PARAPET_CLIENT_SECRET"}
 
 // loadSettings reads the environment. An unknown PARAPET_ name is refused: a typo
 // is the commonest outage.

@@ -29,6 +29,7 @@ func commands() []command {
 		{"demo", "play the whole story over HTTP, from quote to payout", demo},
 		{"observe", "record a hazard feed's file or address", observe},
 		{"verify-events", "prove that no event was changed, lost or cut off", verifyEvents},
+		{"ops", "call an operation of operators on a running server; ops help lists them", ops},
 		{"doctor", "check the configuration and everything it names, and say what to do", doctor},
 		{"keys", "keys rotate: seal every kept secret anew with the first key", keysCommand},
 		{"listen", "forward a partner's events, signed, to an address on this machine", listenHere},

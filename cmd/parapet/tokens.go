@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,6 +22,7 @@ type tokens struct {
 	issuer                 string // empty: as the server's metadata says (RFC 9728)
 	server                 string
 	client                 *http.Client
+	scope                  string // events:read when empty
 
 	now string
 }
@@ -51,7 +53,7 @@ func (t *tokens) grant(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	form := url.Values{"grant_type": {"client_credentials"}, "scope": {string(model.ScopeEventsRead)}}
+	form := url.Values{"grant_type": {"client_credentials"}, "scope": {cmp.Or(t.scope, string(model.ScopeEventsRead))}}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, endpoint, strings.NewReader(form.Encode()))
 	if err != nil {
 		return "", err

@@ -1,0 +1,273 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"parapet/graph/generated"
+	"parapet/model"
+)
+
+// opsTimeout is how long an operation may take; the server gives up after 30 s.
+const opsTimeout = 40 * time.Second
+
+// verb is one operation of operators, as the GraphQL schema has it. There is no
+// second list: what the schema says today can be done from a shell today.
+type verb struct {
+	field   *ast.FieldDefinition
+	keyword string // query or mutation
+	schema  *ast.Schema
+}
+
+// verbs are what operators can do, and everything that can be read, by name.
+func verbs() map[string]verb {
+	schema := generated.NewExecutableSchema(generated.Config{}).Schema()
+	all := map[string]verb{}
+	for keyword, root := range map[string]*ast.Definition{"query": schema.Query, "mutation": schema.Mutation} {
+		for _, field := range root.Fields {
+			operators := strings.Contains(strings.Join(strings.Fields(field.Description), " "), "Scope operator")
+			if !strings.HasPrefix(field.Name, "__") && (operators || keyword == "query") {
+				all[kebab(field.Name)] = verb{field, keyword, schema}
+			}
+		}
+	}
+	return all
+}
+
+// kebab spells a name of GraphQL as a shell does: decide-claim.
+func kebab(name string) string {
+	var out strings.Builder
+	for i, r := range name {
+		if r >= 'A' && r <= 'Z' {
+			if i > 0 {
+				out.WriteByte('-')
+			}
+			r += 'a' - 'A'
+		}
+		out.WriteRune(r)
+	}
+	return out.String()
+}
+
+// members are what a verb takes: its arguments, or those of its one input.
+func (v verb) members() []*ast.FieldDefinition {
+	if input := v.field.Arguments.ForName("input"); input != nil {
+		return v.schema.Types[input.Type.Name()].Fields
+	}
+	var all []*ast.FieldDefinition
+	for _, argument := range v.field.Arguments {
+		all = append(all, &ast.FieldDefinition{Name: argument.Name, Type: argument.Type, Description: argument.Description, DefaultValue: argument.DefaultValue})
+	}
+	return all
+}
+
+// ops calls one operation of a running server and prints its answer as JSON.
+func ops(ctx context.Context, args []string, out io.Writer) error {
+	all := verbs()
+	if len(args) == 0 || args[0] == "help" || args[0] == "-h" || args[0] == "--help" {
+		return listVerbs(out, all)
+	}
+	v, known := all[args[0]]
+	if !known {
+		return fmt.Errorf("there is no verb %q; parapet ops help lists them", args[0])
+	}
+	call := &opsCall{verb: v, values: map[string]any{}, tokens: tokens{client: &http.Client{Timeout: opsTimeout}, scope: string(model.ScopeOperator)}}
+	set := call.flags(args[0])
+	if err := parseOnly(set, args[1:]); err != nil {
+		return err
+	}
+	return call.run(ctx, out)
+}
+
+func listVerbs(out io.Writer, all map[string]verb) error {
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintln(table, "parapet ops VERB --server URL --token TOKEN [flags]; parapet ops VERB --help tells its flags.")
+	for _, keyword := range []string{"mutation", "query"} {
+		_, _ = fmt.Fprintln(table)
+		for _, name := range slices.Sorted(maps.Keys(all)) {
+			if v := all[name]; v.keyword == keyword {
+				_, _ = fmt.Fprintf(table, "  %s\t%s\n", name, firstSentence(v.field.Description))
+			}
+		}
+	}
+	return table.Flush()
+}
+
+func firstSentence(text string) string {
+	sentence, _, _ := strings.Cut(strings.Join(strings.Fields(text), " "), ". ")
+	return strings.TrimSuffix(sentence, ".")
+}
+
+// opsCall is one call as the command line asks for it.
+type opsCall struct {
+	verb
+	tokens
+
+	values    map[string]any
+	selection string
+}
+
+func (c *opsCall) flags(name string) *flag.FlagSet {
+	set := flags("ops " + name)
+	set.StringVar(&c.server, "server", "", "origin of the server, https://api.example.com; PARAPET_SERVER")
+	set.StringVar(&c.fixed, "token", "", "an operator's access token; PARAPET_TOKEN keeps it out of the list of processes")
+	set.StringVar(&c.clientID, "client-id", "", "OAuth client to get a token with, instead of --token")
+	set.StringVar(&c.clientSecret, "client-secret", "", "its secret; PARAPET_CLIENT_SECRET")
+	set.StringVar(&c.issuer, "issuer", "", "where to get the token; what the server names without it")
+	set.StringVar(&c.selection, "select", "", "what of the answer to print, as GraphQL: '{ claim { id status } }'")
+	for _, member := range c.members() {
+		set.Func(kebab(member.Name), member.Type.String()+". "+strings.Join(strings.Fields(member.Description), " "), func(text string) error {
+			value, err := c.value(member.Type, text)
+			c.values[member.Name] = value
+			return err
+		})
+	}
+	return set
+}
+
+// value reads a flag as what the schema takes there. What is no scalar is JSON; a
+// list of scalars may also be written with commas.
+func (c *opsCall) value(of *ast.Type, text string) (any, error) {
+	def := c.schema.Types[of.Name()]
+	switch {
+	case of.Elem != nil && !strings.HasPrefix(strings.TrimSpace(text), "[") && def.Kind != ast.InputObject:
+		var list []any
+		for part := range strings.SplitSeq(text, ",") {
+			value, err := c.value(of.Elem, strings.TrimSpace(part))
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, value)
+		}
+		return list, nil
+	case of.Elem == nil && def.Kind == ast.Enum:
+		return strings.ToUpper(strings.ReplaceAll(text, "-", "_")), nil
+	case of.Elem == nil && (def.Name == "String" || def.Name == "ID" || def.Kind == ast.Scalar && def.Name != "Int" && def.Name != "Long" &&
+		def.Name != "Boolean" && def.Name != "Float" && def.Name != "JSON" && def.Name != "Metadata"):
+		return text, nil
+	}
+	value := jsontext.Value(text)
+	if !value.IsValid() {
+		return nil, fmt.Errorf("write it as JSON, as GraphQL's %s", of)
+	}
+	return value, nil
+}
+
+// document is the operation with everything it takes as variables.
+func (c *opsCall) document() string {
+	var names, uses []string
+	for _, argument := range c.field.Arguments {
+		if _, given := c.values[argument.Name]; given || argument.Name == "input" {
+			names = append(names, "$"+argument.Name+": "+argument.Type.String())
+			uses = append(uses, argument.Name+": $"+argument.Name)
+		}
+	}
+	head, arguments := c.keyword, ""
+	if len(names) > 0 {
+		head, arguments = head+"("+strings.Join(names, ", ")+")", "("+strings.Join(uses, ", ")+")"
+	}
+	selection := c.selection
+	if selection == "" {
+		selection = c.selects(c.schema.Types[c.field.Type.Name()], 3)
+	}
+	return head + " { " + c.field.Name + arguments + " " + selection + " }"
+}
+
+// selects names everything of a type that can be read without being asked for
+// anything, some levels deep; of a page, its records once.
+func (c *opsCall) selects(def *ast.Definition, depth int) string {
+	if def.Kind != ast.Object && def.Kind != ast.Interface {
+		return ""
+	}
+	var parts []string
+	for _, field := range def.Fields {
+		child := c.schema.Types[field.Type.Name()]
+		leaf := child.Kind == ast.Scalar || child.Kind == ast.Enum
+		page := strings.HasSuffix(child.Name, "Connection")
+		if strings.HasPrefix(field.Name, "__") || field.Name == "edges" || len(field.Arguments) > 0 || page || !leaf && depth == 1 {
+			continue
+		}
+		if inner := c.selects(child, depth-1); leaf || inner != "" {
+			parts = append(parts, strings.TrimSpace(field.Name+" "+inner))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "{ " + strings.Join(parts, " ") + " }"
+}
+
+func (c *opsCall) run(ctx context.Context, out io.Writer) error {
+	c.server = cmp.Or(c.server, os.Getenv("PARAPET_SERVER"))
+	c.clientSecret = cmp.Or(c.clientSecret, os.Getenv("PARAPET_CLIENT_SECRET"))
+	if c.clientID == "" {
+		c.fixed = cmp.Or(c.fixed, os.Getenv("PARAPET_TOKEN"))
+	}
+	if c.server == "" || c.fixed == "" && c.clientID == "" {
+		return errors.New("name the server by --server, and an operator's token by --token or a client by --client-id")
+	}
+	c.server = strings.TrimSuffix(c.server, "/")
+	token, err := c.get(ctx)
+	if err != nil {
+		return err
+	}
+	variables := c.values
+	if c.field.Arguments.ForName("input") != nil {
+		variables = map[string]any{"input": c.values}
+	}
+	body, err := json.Marshal(map[string]any{"query": c.document(), "variables": variables})
+	if err != nil {
+		return err
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.server+"/graphql", bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Authorization", "Bearer "+token)
+	return c.print(request, out)
+}
+
+func (c *opsCall) print(request *http.Request, out io.Writer) error {
+	answer, err := c.client.Do(request)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	var said struct {
+		Data   map[string]jsontext.Value `json:"data"`
+		Errors []struct {
+			Message    string         `json:"message"`
+			Extensions map[string]any `json:"extensions"`
+		} `json:"errors"`
+	}
+	if err := json.UnmarshalRead(answer.Body, &said); err != nil {
+		return fmt.Errorf("the server answers %s: %w", answer.Status, err)
+	}
+	if len(said.Errors) > 0 {
+		e := said.Errors[0]
+		return fmt.Errorf("%v: %s (request %v)", e.Extensions["code"], e.Message, e.Extensions["request_id"])
+	}
+	text := said.Data[c.field.Name]
+	if err := text.Indent(jsontext.WithIndent("  ")); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(out, text)
+	return err
+}

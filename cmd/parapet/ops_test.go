@@ -1,0 +1,94 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// shell calls an operation of the running server as an operator.
+func (w *world) shell(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	client := w.clients()[2]
+	require.Equal(t, "operator", client.ID)
+	var out bytes.Buffer
+	err := ops(t.Context(), append(args, "--server", w.ready.BaseURL, "--client-id", client.ID, "--client-secret", client.Secret), &out)
+	return out.String(), err
+}
+
+func TestOperatorsWorkFromAShell(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	do := func(args ...string) map[string]any {
+		text, err := w.shell(t, args...)
+		require.NoError(t, err, args)
+		var answer map[string]any
+		require.NoError(t, json.Unmarshal([]byte(text), &answer), text)
+		return answer
+	}
+	partner := do("register-partner", "--slug", "initech", "--name", "Initech", "--client-mutation-id", "m1")
+	require.Equal(t, "ENABLED", partner["partner"].(map[string]any)["status"])
+	require.Equal(t, partner, do("register-partner", "--slug", "initech", "--name", "Initech", "--client-mutation-id", "m1"))
+
+	payout := do("claim", "--id", w.claim, "--select", "{ payouts { id } }")["payouts"].([]any)[0].(map[string]any)["id"].(string)
+	held := do("block-payout", "--payout-id", payout, "--reason", "compliance-hold", "--note", "A name on a list.")
+	require.Equal(t, "COMPLIANCE_HOLD", held["payout"].(map[string]any)["blockedReason"])
+	lines := do("audit-log", "--filter", `{"subject": "`+payout+`"}`)["nodes"].([]any)
+	require.Len(t, lines, 1)
+	require.Equal(t, "A name on a list.", lines[0].(map[string]any)["reason"])
+	require.EqualValues(t, 1, do("claims", "--first", "1", "--filter", `{"status": "APPROVED"}`)["totalCount"])
+	counted := do("retry-jobs", "--filter", `{"kind": "sweep"}`, "--dry-run", "true", "--reason", "looking")
+	require.Zero(t, counted["changed"])
+	require.NotNil(t, do("policies", "--filter", `{"partner": "acme"}`)["pageInfo"])
+
+	_, err := w.shell(t, "decide-claim", "--claim-id", w.claim, "--outcome", "declined", "--reason-codes", "goodwill,operator-decision", "--note", "n")
+	require.ErrorContains(t, err, "validation_failed: ")
+	_, err = w.shell(t, "decide-claim", "--claim-id", w.claim, "--outcome", "declined", "--note", "n")
+	require.ErrorContains(t, err, "state_conflict: ")
+	for _, wrong := range [][]string{{"fire-everybody"}, {"claim", "--id"}, {"claim", "--nonsense", "x"}, {"claims", "--first", "many"}, {"claims", "stray"}} {
+		_, err = w.shell(t, wrong...)
+		require.Error(t, err, wrong)
+	}
+	err = ops(t.Context(), []string{"partners"}, &bytes.Buffer{})
+	require.ErrorContains(t, err, "--server")
+	w.everyQuery(t)
+}
+
+// everyQuery asks everything that needs not be given anything: what is asked for of
+// an answer by default is never too much.
+func (w *world) everyQuery(t *testing.T) {
+	t.Helper()
+	asked := 0
+	for name, v := range verbs() {
+		needs := v.keyword != "query"
+		for _, member := range v.members() {
+			needs = needs || member.Type.NonNull && member.DefaultValue == nil
+		}
+		if needs {
+			continue
+		}
+		asked++
+		_, err := w.shell(t, name)
+		if err != nil {
+			require.Contains(t, err.Error(), "parameter_invalid", name) // the feed, of which partner?
+		}
+	}
+	require.Greater(t, asked, 15)
+}
+
+func TestEveryVerbIsListed(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	require.NoError(t, ops(t.Context(), []string{"help"}, &out))
+	for name, v := range verbs() {
+		require.Contains(t, out.String(), "  "+name+" ")
+		require.NotEmpty(t, firstSentence(v.field.Description))
+	}
+	for _, name := range []string{"decide-claim", "approve-payout", "close-finding", "register-partner", "audit-log", "cancel-jobs"} {
+		require.Contains(t, verbs(), name)
+	}
+	require.False(t, strings.Contains(out.String(), "  open-claim "), "that is the partner's")
+}
