@@ -33,8 +33,9 @@ type Config struct {
 // stand for an IPv4 address (mapped, NAT64, 6to4). The ranges are those of IANA's
 // special-purpose registries, kept by code.dny.dev/ssrf.
 type Guard struct {
-	config Config
-	judge  *ssrf.Guardian
+	config   Config
+	judge    *ssrf.Guardian
+	resolver *net.Resolver // looks names up; nil: as this machine does
 }
 
 // New makes a guard.
@@ -63,7 +64,7 @@ func FollowRedirects(client *http.Client) { client.CheckRedirect = nil }
 // Client makes calls that pass the guard, keep no cookies and take at most timeout
 // in all. Unless it is told to it follows no redirects.
 func (g *Guard) Client(timeout time.Duration, options ...Option) *http.Client {
-	dialer := &net.Dialer{Timeout: connectTimeout, KeepAlive: 30 * time.Second}
+	dialer := &net.Dialer{Timeout: connectTimeout, KeepAlive: 30 * time.Second, Resolver: g.resolver}
 	transport := &http.Transport{
 		DialContext: dialer.DialContext, TLSHandshakeTimeout: connectTimeout, ForceAttemptHTTP2: true,
 		MaxIdleConns: 1024, MaxIdleConnsPerHost: idleAtOneHost, IdleConnTimeout: 90 * time.Second,

@@ -5,11 +5,14 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"net/url"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/net/dns/dnsmessage"
 )
 
 // inside are addresses that are not on the public internet, however they are spelt.
@@ -92,19 +95,68 @@ func TestRedirectsInside(t *testing.T) {
 	require.Equal(t, "address", Failure(err))
 }
 
-// A name is judged by the address that is connected to: whatever it led to when it
-// was looked at before, the connection itself is refused.
+// names is a resolver on this machine, of a zone whose owner gives another answer to
+// every question: the first is public.
+func names(t *testing.T, answers ...string) *net.Resolver {
+	t.Helper()
+	zone, err := new(net.ListenConfig).ListenPacket(t.Context(), "udp", "127.0.0.1:0")
+	require.NoError(t, err)
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		for asked := 0; ; {
+			packet := make([]byte, 1500)
+			n, from, err := zone.ReadFrom(packet)
+			var question dnsmessage.Message
+			if err != nil || question.Unpack(packet[:n]) != nil {
+				return
+			}
+			reply := dnsmessage.Message{Header: dnsmessage.Header{ID: question.ID, Response: true, Authoritative: true}, Questions: question.Questions}
+			if q := question.Questions[0]; q.Type == dnsmessage.TypeA {
+				address := netip.MustParseAddr(answers[min(asked, len(answers)-1)]).As4()
+				reply.Answers = []dnsmessage.Resource{{Header: dnsmessage.ResourceHeader{Name: q.Name, Class: q.Class}, Body: &dnsmessage.AResource{A: address}}}
+				asked++
+			}
+			if packed, err := reply.Pack(); err == nil {
+				_, _ = zone.WriteTo(packed, from)
+			}
+		}
+	})
+	t.Cleanup(func() {
+		_ = zone.Close()
+		serving.Wait()
+	})
+	return &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "udp", zone.LocalAddr().String())
+	}}
+}
+
+// A name leads to a public address when it is looked at, and inside when it is
+// connected to: the connection itself is judged, so nothing inside hears of it.
 func TestANameThatChangesItsAddress(t *testing.T) {
 	t.Parallel()
-	guard := New(Config{})
-	u, err := url.Parse("https://rebinding.example.com/")
+	heard := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("it was connected to") }))
+	t.Cleanup(heard.Close)
+	_, port, err := net.SplitHostPort(heard.Listener.Addr().String())
 	require.NoError(t, err)
-	require.Empty(t, guard.Refuse(u), "by its name it is fine")
-	dialer := &net.Dialer{Control: guard.judge.Safe, Timeout: time.Second}
-	for _, second := range []string{"127.0.0.1:443", "169.254.169.254:443", "[::1]:443", "10.0.0.1:443"} {
-		// What a resolver answers the second time is what the dialer is given.
-		_, err = dialer.DialContext(t.Context(), "tcp", second)
-		require.Equal(t, "address", Failure(err), second)
+	for _, second := range []string{"127.0.0.1", "169.254.169.254", "10.0.0.1", "100.64.0.1"} {
+		guard := New(Config{})
+		guard.resolver = names(t, "93.184.215.14", second)
+		u, err := url.Parse("http://rebinding.example.com:" + port + "/")
+		require.NoError(t, err)
+		found, err := guard.resolver.LookupIPAddr(t.Context(), u.Hostname())
+		require.NoError(t, err)
+		public, ok := netip.AddrFromSlice(found[0].IP)
+		require.True(t, ok)
+		require.NoError(t, guard.judge.Safe("tcp4", netip.AddrPortFrom(public.Unmap(), 443).String(), nil), "by what it leads to now it is fine")
+		for range 2 { // and not on the second try either
+			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, u.String(), nil)
+			require.NoError(t, err)
+			answer, err := guard.Client(5 * time.Second).Do(request)
+			if err == nil {
+				require.NoError(t, answer.Body.Close())
+			}
+			require.Equal(t, "address", Failure(err), second)
+		}
 	}
 }
 
