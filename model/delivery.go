@@ -89,10 +89,18 @@ func (s *Service) RetryDelivery(ctx context.Context, actor Actor, id string) (*w
 	var delivery *wire.Delivery
 	err = s.change(ctx, actor, func(ctx context.Context, u *unit) error {
 		row := new(deliveryRow)
-		if err := u.locked(ctx, row, key, nounDelivery); err != nil {
+		err := u.actor.tenancy(u.NewSelect().Model(row)).Where("d.id = ?", key).Scan(ctx)
+		if absent(err) {
+			return nounDelivery.notFound()
+		}
+		if err != nil {
+			return fmt.Errorf("read delivery: %w", err)
+		}
+		// The endpoint's progress is locked before its deliveries, as its drain does.
+		if err := u.dueNow(ctx, row.Partner, row.EndpointID); err != nil {
 			return err
 		}
-		if err := u.dueNow(ctx, row.Partner, row.EndpointID); err != nil {
+		if err := u.locked(ctx, row, key, nounDelivery); err != nil {
 			return err
 		}
 		row.Status, row.Tries, row.NextAttemptAt = DeliveryPending, 0, &u.now
