@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 	"github.com/stretchr/testify/require"
 
@@ -131,8 +132,22 @@ func TestRotationSignsTwiceForADay(t *testing.T) {
 	}
 }
 
-// What was parked is sent again when asked: a range of it, or everything, and at an
-// ordered endpoint the events of one record in their order.
+// parking gives up what is kept of an endpoint, and returns the sequences.
+func (s *shop) parking() []int64 {
+	s.t.Helper()
+	s.rest()
+	s.exec("update deliveries set status = 'parked', tries = 10, next_attempt_at = null")
+	s.After(5 * time.Minute) // the endpoint may be tried again
+	rows, err := s.pool.Query(s.t.Context(), "select sequence from deliveries order by sequence")
+	require.NoError(s.t, err)
+	sequences, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	require.NoError(s.t, err)
+	return sequences
+}
+
+// What was parked is sent again when asked: one, a range of it, or everything, each
+// time only what is parked; and at an ordered endpoint the events of one record in
+// their order.
 func TestParkedDeliveriesAreSentAgain(t *testing.T) {
 	t.Parallel()
 	s := open(t)
@@ -146,33 +161,66 @@ func TestParkedDeliveriesAreSentAgain(t *testing.T) {
 	}
 	s.start()
 	s.eventually(func() bool { return len(s.deliveries(endpoint)) == 8 }, "all are kept")
-	s.rest()
-	s.exec("update deliveries set status = 'parked', tries = 10, next_attempt_at = null")
-	s.After(5 * time.Minute) // the endpoint may be tried again
+	sequences := s.parking()
 	r.answers(status(200))
-	failed := len(r.all())
-	all := s.deliveries(endpoint) // newest first
-	var sequences []int64
-	rows, err := s.pool.Query(t.Context(), "select sequence from deliveries order by sequence")
-	require.NoError(t, err)
-	for rows.Next() {
-		var sequence int64
-		require.NoError(t, rows.Scan(&sequence))
-		sequences = append(sequences, sequence)
+	failed, sent := len(r.all()), 0
+	becomes := func(n int, says string) {
+		t.Helper()
+		sent += n
+		s.eventually(func() bool { return s.count("deliveries where status = 'delivered'") == sent }, says)
+		s.rest()
+		require.Len(t, r.all(), failed+sent, says)
+		require.Equal(t, len(sequences)-sent, s.count("deliveries where status = 'parked' and tries = 10 and next_attempt_at is null"), "the others wait as before")
 	}
-	require.NoError(t, rows.Err())
-	retried, err := s.Service.RetryParked(t.Context(), s.Acme, endpoint.ID, &sequences[1], &sequences[2])
+	_, err = s.Service.RetryDelivery(t.Context(), s.Acme, s.deliveries(endpoint)[7].ID) // the oldest
 	require.NoError(t, err)
-	require.Equal(t, 2, retried.Count)
-	s.eventually(func() bool { return s.count("deliveries where status = 'delivered'") == 2 }, "the range")
+	becomes(1, "one")
+	retried, err := s.Service.RetryParked(t.Context(), s.Acme, endpoint.ID, &sequences[0], &sequences[3])
+	require.NoError(t, err)
+	require.Equal(t, 3, retried.Count, "the first of the range is delivered already")
+	becomes(3, "the range")
 	retried, err = s.Service.RetryParked(t.Context(), s.Acme, endpoint.ID, nil, nil)
 	require.NoError(t, err)
-	require.Equal(t, len(all)-2, retried.Count, "only what is parked")
-	s.eventually(func() bool { return s.count("deliveries where status = 'delivered'") == len(all) }, "everything")
-	require.Len(t, r.all(), failed+len(all))
+	require.Equal(t, 4, retried.Count)
+	becomes(4, "everything")
 	retried, err = s.Service.RetryParked(t.Context(), s.Acme, endpoint.ID, nil, nil)
 	require.NoError(t, err)
 	require.Zero(t, retried.Count)
+	last := map[string]int64{}
+	for _, got := range r.all()[failed:] {
+		var event wire.Event
+		require.NoError(t, wire.Decode([]byte(got.body), &event))
+		require.Greater(t, event.Sequence, last[event.Subject.ID])
+		last[event.Subject.ID] = event.Sequence
+	}
+	require.Len(t, last, 4)
+}
+
+// What was sent can be read for 30 days; what is still to be sent stays.
+func TestHistoryIsKeptForThirtyDays(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	r := receive(t, status(200))
+	endpoint := s.endpoint(r, "quote.created")
+	workers := s.start()
+	for range 3 {
+		s.Quote("rain-excess", nil)
+	}
+	s.eventually(func() bool { return s.count("deliveries where status = 'delivered'") == 3 }, "all are sent")
+	require.NoError(t, workers.Stop(t.Context())) // or it would sweep and send meanwhile
+	s.exec("update deliveries set status = 'parked' where sequence = (select min(sequence) from deliveries)")
+	s.exec("update deliveries set status = 'pending', next_attempt_at = now() + interval '1 year' where sequence = (select max(sequence) from deliveries)")
+	s.After(30*24*time.Hour - time.Hour)
+	s.Sweep()
+	require.Len(t, s.deliveries(endpoint), 3)
+	s.After(2 * time.Hour)
+	s.Sweep()
+	left := s.deliveries(endpoint)
+	require.Len(t, left, 1)
+	require.Equal(t, "pending", left[0].Status)
+	feed, err := s.Service.ListEvents(t.Context(), s.Acme, model.EventFilter{Types: []model.EventType{model.EventQuoteCreated}}, model.PageRequest{})
+	require.NoError(t, err)
+	require.Len(t, feed.Data, 3, "events stay for ever")
 }
 
 // An endpoint that asks to be left alone is sent nothing meanwhile, new events
