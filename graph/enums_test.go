@@ -91,7 +91,7 @@ func enums(t *testing.T) map[string][]string {
 		"PayoutStatus": states(model.PayoutArrows), "PayoutMethodStatus": states(model.PayoutMethodArrows), "WebhookEndpointStatus": states(model.EndpointArrows),
 		"EventType": words(model.EventTypes()), "TimelineKind": append(words(model.EventTypes()), "trigger.observed"),
 		"ObservationKind": words(hazard.Kinds()), "DecisionOutcome": words(model.DecisionOutcomes()), "FindingKind": model.FindingKinds(),
-		"HoldReason": words(model.HoldReasons()), "JobState": model.JobStates(), "ResolutionOutcome": words(model.ResolutionOutcomes()),
+		"LedgerAccount": words(model.LedgerAccounts()), "HoldReason": words(model.HoldReasons()), "JobState": model.JobStates(), "ResolutionOutcome": words(model.ResolutionOutcomes()),
 	}
 	for name, of := range map[string]string{
 		"ActorKind": "model.ActorKind", "AttachmentStatus": "model.AttachmentStatus", "AuditOutcome": "model.AuditOutcome", "BlockedReason": "model.BlockedReason", "BookDimension": "model.Dimension",

@@ -13,12 +13,12 @@ import (
 // Invariant is something that must always be true, and how the last check of it
 // ended. There is one for each view inv_*.
 type Invariant struct {
-	Name       string // of its view
-	Says       string
-	Violations int        // that stand, up to maxViolations
-	CheckedAt  *time.Time // nil before the first check
-	WholeAt    *time.Time // when all records were checked, not only those that had changed
-	Took       time.Duration
+	Name           string // of its view
+	Says           string
+	Violations     int        // that stand, up to maxViolations
+	CheckedAt      *time.Time // nil before the first check
+	WholeCheckedAt *time.Time // when all records were checked, not only those that had changed
+	Took           time.Duration
 }
 
 // Violation is a record of which an invariant is not true.
@@ -96,7 +96,7 @@ func (s *Service) checkInvariant(ctx context.Context, i Invariant, subjects []uu
 		return err
 	}
 	// The span between two whole checks is real time; a shifted clock only makes one early.
-	whole = whole || i.WholeAt == nil || now.Sub(*i.WholeAt) >= checkWhole || now.Before(*i.WholeAt)
+	whole = whole || i.WholeCheckedAt == nil || now.Sub(*i.WholeCheckedAt) >= checkWhole || now.Before(*i.WholeCheckedAt)
 	if whole {
 		subjects = nil
 	}

@@ -173,6 +173,27 @@ func (t *Statement) WriteCSV(ctx context.Context, to io.Writer) error {
 	})
 }
 
+// statementBound is how long a statement may be that is handed over in one piece.
+const statementBound = 4 << 20
+
+// boundedText is text that may not grow beyond a bound.
+type boundedText struct{ strings.Builder }
+
+// Write refuses what is too much.
+func (b *boundedText) Write(text []byte) (int, error) {
+	if b.Len()+len(text) > statementBound {
+		return 0, badParameter("from", "The statement is longer than 4 MiB of text; ask for less time, or for one policy.")
+	}
+	return b.Builder.Write(text)
+}
+
+// CSV is WriteCSV in one piece. Errors: parameter_invalid when it is too long.
+func (t *Statement) CSV(ctx context.Context) (string, error) {
+	text := new(boundedText)
+	err := t.WriteCSV(ctx, text)
+	return text.String(), err
+}
+
 // statementWriter keeps the running balance of each account and currency.
 type statementWriter struct {
 	*csv.Writer

@@ -561,6 +561,16 @@ type ComplexityRoot struct {
 		SignedAt    func(childComplexity int) int
 	}
 
+	Invariant struct {
+		CheckedAt      func(childComplexity int) int
+		Milliseconds   func(childComplexity int) int
+		Name           func(childComplexity int) int
+		Says           func(childComplexity int) int
+		ViolationCount func(childComplexity int) int
+		Violations     func(childComplexity int) int
+		WholeCheckedAt func(childComplexity int) int
+	}
+
 	Job struct {
 		Args        func(childComplexity int) int
 		Attempt     func(childComplexity int) int
@@ -592,6 +602,40 @@ type ComplexityRoot struct {
 	}
 
 	JobEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
+	LedgerBalance struct {
+		Account func(childComplexity int) int
+		Balance func(childComplexity int) int
+		Credits func(childComplexity int) int
+		Debits  func(childComplexity int) int
+		Entries func(childComplexity int) int
+		Partner func(childComplexity int) int
+	}
+
+	LedgerEntry struct {
+		Account   func(childComplexity int) int
+		Amount    func(childComplexity int) int
+		At        func(childComplexity int) int
+		ClaimID   func(childComplexity int) int
+		EventID   func(childComplexity int) int
+		EventType func(childComplexity int) int
+		Partner   func(childComplexity int) int
+		PayoutID  func(childComplexity int) int
+		PolicyID  func(childComplexity int) int
+	}
+
+	LedgerEntryConnection struct {
+		Edges              func(childComplexity int) int
+		Nodes              func(childComplexity int) int
+		PageInfo           func(childComplexity int) int
+		TotalCount         func(childComplexity int) int
+		TotalCountExceeded func(childComplexity int) int
+	}
+
+	LedgerEntryEdge struct {
 		Cursor func(childComplexity int) int
 		Node   func(childComplexity int) int
 	}
@@ -697,6 +741,7 @@ type ComplexityRoot struct {
 		RegisterPartner       func(childComplexity int, input node.RegisterPartnerInput) int
 		ReleasePayout         func(childComplexity int, input node.ReleasePayoutInput) int
 		ResolvePayout         func(childComplexity int, input node.ResolvePayoutInput) int
+		ResumeReleases        func(childComplexity int, input node.ResumeReleasesInput) int
 		RetryDelivery         func(childComplexity int, input node.RetryDeliveryInput) int
 		RetryJobs             func(childComplexity int, input node.RetryJobsInput) int
 		RetryParkedDeliveries func(childComplexity int, input node.RetryParkedDeliveriesInput) int
@@ -704,6 +749,7 @@ type ComplexityRoot struct {
 		SetCapacity           func(childComplexity int, input node.SetCapacityInput) int
 		SetMoratoriumRule     func(childComplexity int, input node.SetMoratoriumRuleInput) int
 		SnoozeJobs            func(childComplexity int, input node.SnoozeJobsInput) int
+		StopReleases          func(childComplexity int, input node.StopReleasesInput) int
 		TestWebhookEndpoint   func(childComplexity int, input node.WebhookEndpointInput) int
 		UnblockPayout         func(childComplexity int, input node.UnblockPayoutInput) int
 		WithdrawClaim         func(childComplexity int, input node.WithdrawClaimInput) int
@@ -1104,8 +1150,10 @@ type ComplexityRoot struct {
 		FailingJobs      func(childComplexity int) int
 		Findings         func(childComplexity int, closedToo bool) int
 		HistoryProof     func(childComplexity int, partner *string) int
+		Invariants       func(childComplexity int) int
 		JobCounts        func(childComplexity int) int
 		Jobs             func(childComplexity int, first *int, after *string, filter *model.JobFilter) int
+		Ledger           func(childComplexity int, partner *string, policyID *string, currency *string, before *time.Time, byPartner bool) int
 		Moratoria        func(childComplexity int, first *int, after *string, filter *node.MoratoriumFilter, order *string) int
 		Moratorium       func(childComplexity int, id string) int
 		MoratoriumRules  func(childComplexity int) int
@@ -1128,6 +1176,8 @@ type ComplexityRoot struct {
 		Products         func(childComplexity int, first *int, after *string) int
 		Quote            func(childComplexity int, id string) int
 		Quotes           func(childComplexity int, first *int, after *string, filter *model.Filter, order *string) int
+		ReleaseStops     func(childComplexity int) int
+		Statement        func(childComplexity int, partner *string, policyID *string, currency *string, from *time.Time, to *time.Time) int
 		Viewer           func(childComplexity int) int
 		WebhookEndpoint  func(childComplexity int, id string) int
 		WebhookEndpoints func(childComplexity int, first *int, after *string, filter *model.Filter, order *string) int
@@ -1198,6 +1248,16 @@ type ComplexityRoot struct {
 		Payout           func(childComplexity int) int
 	}
 
+	ReleaseStop struct {
+		Acknowledged func(childComplexity int) int
+		Reason       func(childComplexity int) int
+		ResumeReason func(childComplexity int) int
+		ResumedAt    func(childComplexity int) int
+		ResumedBy    func(childComplexity int) int
+		StoppedAt    func(childComplexity int) int
+		StoppedBy    func(childComplexity int) int
+	}
+
 	ReportResult struct {
 		Lines  func(childComplexity int) int
 		Result func(childComplexity int) int
@@ -1206,6 +1266,11 @@ type ComplexityRoot struct {
 	ResolvePayoutPayload struct {
 		ClientMutationID func(childComplexity int) int
 		Payout           func(childComplexity int) int
+	}
+
+	ResumeReleasesPayload struct {
+		ClientMutationID func(childComplexity int) int
+		ReleaseStop      func(childComplexity int) int
 	}
 
 	RetryDeliveryPayload struct {
@@ -1279,6 +1344,20 @@ type ComplexityRoot struct {
 		Matched          func(childComplexity int) int
 	}
 
+	Statement struct {
+		CSV     func(childComplexity int) int
+		Closing func(childComplexity int) int
+		Entries func(childComplexity int, first *int, after *string) int
+		From    func(childComplexity int) int
+		Opening func(childComplexity int) int
+		To      func(childComplexity int) int
+	}
+
+	StopReleasesPayload struct {
+		ClientMutationID func(childComplexity int) int
+		ReleaseStop      func(childComplexity int) int
+	}
+
 	Subscription struct {
 		ClaimTimeline func(childComplexity int, claimID string, afterSequence *int64) int
 		Events        func(childComplexity int, afterSequence *int64, types []string, subject *string, partner *string) int
@@ -1343,6 +1422,15 @@ type ComplexityRoot struct {
 		Name    func(childComplexity int) int
 		Partner func(childComplexity int) int
 		Scopes  func(childComplexity int) int
+	}
+
+	Violation struct {
+		AcknowledgedAt func(childComplexity int) int
+		AcknowledgedBy func(childComplexity int) int
+		FoundAt        func(childComplexity int) int
+		Partner        func(childComplexity int) int
+		Subject        func(childComplexity int) int
+		Wrong          func(childComplexity int) int
 	}
 
 	WebhookEndpoint struct {
@@ -3506,6 +3594,49 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.HistoryProof.SignedAt(childComplexity), true
 
+	case "Invariant.checkedAt":
+		if e.ComplexityRoot.Invariant.CheckedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Invariant.CheckedAt(childComplexity), true
+	case "Invariant.milliseconds":
+		if e.ComplexityRoot.Invariant.Milliseconds == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Invariant.Milliseconds(childComplexity), true
+	case "Invariant.name":
+		if e.ComplexityRoot.Invariant.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Invariant.Name(childComplexity), true
+	case "Invariant.says":
+		if e.ComplexityRoot.Invariant.Says == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Invariant.Says(childComplexity), true
+	case "Invariant.violationCount":
+		if e.ComplexityRoot.Invariant.ViolationCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Invariant.ViolationCount(childComplexity), true
+	case "Invariant.violations":
+		if e.ComplexityRoot.Invariant.Violations == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Invariant.Violations(childComplexity), true
+	case "Invariant.wholeCheckedAt":
+		if e.ComplexityRoot.Invariant.WholeCheckedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Invariant.WholeCheckedAt(childComplexity), true
+
 	case "Job.args":
 		if e.ComplexityRoot.Job.Args == nil {
 			break
@@ -3647,6 +3778,142 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.JobEdge.Node(childComplexity), true
+
+	case "LedgerBalance.account":
+		if e.ComplexityRoot.LedgerBalance.Account == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LedgerBalance.Account(childComplexity), true
+	case "LedgerBalance.balance":
+		if e.ComplexityRoot.LedgerBalance.Balance == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LedgerBalance.Balance(childComplexity), true
+	case "LedgerBalance.credits":
+		if e.ComplexityRoot.LedgerBalance.Credits == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LedgerBalance.Credits(childComplexity), true
+	case "LedgerBalance.debits":
+		if e.ComplexityRoot.LedgerBalance.Debits == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LedgerBalance.Debits(childComplexity), true
+	case "LedgerBalance.entries":
+		if e.ComplexityRoot.LedgerBalance.Entries == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LedgerBalance.Entries(childComplexity), true
+	case "LedgerBalance.partner":
+		if e.ComplexityRoot.LedgerBalance.Partner == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LedgerBalance.Partner(childComplexity), true
+
+	case "LedgerEntry.account":
+		if e.ComplexityRoot.LedgerEntry.Account == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LedgerEntry.Account(childComplexity), true
+	case "LedgerEntry.amount":
+		if e.ComplexityRoot.LedgerEntry.Amount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LedgerEntry.Amount(childComplexity), true
+	case "LedgerEntry.at":
+		if e.ComplexityRoot.LedgerEntry.At == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LedgerEntry.At(childComplexity), true
+	case "LedgerEntry.claimId":
+		if e.ComplexityRoot.LedgerEntry.ClaimID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LedgerEntry.ClaimID(childComplexity), true
+	case "LedgerEntry.eventId":
+		if e.ComplexityRoot.LedgerEntry.EventID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LedgerEntry.EventID(childComplexity), true
+	case "LedgerEntry.eventType":
+		if e.ComplexityRoot.LedgerEntry.EventType == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LedgerEntry.EventType(childComplexity), true
+	case "LedgerEntry.partner":
+		if e.ComplexityRoot.LedgerEntry.Partner == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LedgerEntry.Partner(childComplexity), true
+	case "LedgerEntry.payoutId":
+		if e.ComplexityRoot.LedgerEntry.PayoutID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LedgerEntry.PayoutID(childComplexity), true
+	case "LedgerEntry.policyId":
+		if e.ComplexityRoot.LedgerEntry.PolicyID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LedgerEntry.PolicyID(childComplexity), true
+
+	case "LedgerEntryConnection.edges":
+		if e.ComplexityRoot.LedgerEntryConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LedgerEntryConnection.Edges(childComplexity), true
+	case "LedgerEntryConnection.nodes":
+		if e.ComplexityRoot.LedgerEntryConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LedgerEntryConnection.Nodes(childComplexity), true
+	case "LedgerEntryConnection.pageInfo":
+		if e.ComplexityRoot.LedgerEntryConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LedgerEntryConnection.PageInfo(childComplexity), true
+	case "LedgerEntryConnection.totalCount":
+		if e.ComplexityRoot.LedgerEntryConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LedgerEntryConnection.TotalCount(childComplexity), true
+	case "LedgerEntryConnection.totalCountExceeded":
+		if e.ComplexityRoot.LedgerEntryConnection.TotalCountExceeded == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LedgerEntryConnection.TotalCountExceeded(childComplexity), true
+
+	case "LedgerEntryEdge.cursor":
+		if e.ComplexityRoot.LedgerEntryEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LedgerEntryEdge.Cursor(childComplexity), true
+	case "LedgerEntryEdge.node":
+		if e.ComplexityRoot.LedgerEntryEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LedgerEntryEdge.Node(childComplexity), true
 
 	case "LiftMoratoriumPayload.clientMutationId":
 		if e.ComplexityRoot.LiftMoratoriumPayload.ClientMutationID == nil {
@@ -4203,6 +4470,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.ResolvePayout(childComplexity, args["input"].(node.ResolvePayoutInput)), true
+	case "Mutation.resumeReleases":
+		if e.ComplexityRoot.Mutation.ResumeReleases == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_resumeReleases_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.ResumeReleases(childComplexity, args["input"].(node.ResumeReleasesInput)), true
 	case "Mutation.retryDelivery":
 		if e.ComplexityRoot.Mutation.RetryDelivery == nil {
 			break
@@ -4280,6 +4558,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.SnoozeJobs(childComplexity, args["input"].(node.SnoozeJobsInput)), true
+	case "Mutation.stopReleases":
+		if e.ComplexityRoot.Mutation.StopReleases == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_stopReleases_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.StopReleases(childComplexity, args["input"].(node.StopReleasesInput)), true
 	case "Mutation.testWebhookEndpoint":
 		if e.ComplexityRoot.Mutation.TestWebhookEndpoint == nil {
 			break
@@ -6028,6 +6317,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.Query.HistoryProof(childComplexity, args["partner"].(*string)), true
 
+	case "Query.invariants":
+		if e.ComplexityRoot.Query.Invariants == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Query.Invariants(childComplexity), true
 	case "Query.jobCounts":
 		if e.ComplexityRoot.Query.JobCounts == nil {
 			break
@@ -6045,6 +6340,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Jobs(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*model.JobFilter)), true
+	case "Query.ledger":
+		if e.ComplexityRoot.Query.Ledger == nil {
+			break
+		}
+
+		args, err := ec.field_Query_ledger_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Ledger(childComplexity, args["partner"].(*string), args["policyId"].(*string), args["currency"].(*string), args["before"].(*time.Time), args["byPartner"].(bool)), true
 	case "Query.moratoria":
 		if e.ComplexityRoot.Query.Moratoria == nil {
 			break
@@ -6282,6 +6588,23 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Quotes(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*model.Filter), args["order"].(*string)), true
+	case "Query.releaseStops":
+		if e.ComplexityRoot.Query.ReleaseStops == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Query.ReleaseStops(childComplexity), true
+	case "Query.statement":
+		if e.ComplexityRoot.Query.Statement == nil {
+			break
+		}
+
+		args, err := ec.field_Query_statement_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Statement(childComplexity, args["partner"].(*string), args["policyId"].(*string), args["currency"].(*string), args["from"].(*time.Time), args["to"].(*time.Time)), true
 	case "Query.viewer":
 		if e.ComplexityRoot.Query.Viewer == nil {
 			break
@@ -6565,6 +6888,49 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.ReleasePayoutPayload.Payout(childComplexity), true
 
+	case "ReleaseStop.acknowledged":
+		if e.ComplexityRoot.ReleaseStop.Acknowledged == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ReleaseStop.Acknowledged(childComplexity), true
+	case "ReleaseStop.reason":
+		if e.ComplexityRoot.ReleaseStop.Reason == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ReleaseStop.Reason(childComplexity), true
+	case "ReleaseStop.resumeReason":
+		if e.ComplexityRoot.ReleaseStop.ResumeReason == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ReleaseStop.ResumeReason(childComplexity), true
+	case "ReleaseStop.resumedAt":
+		if e.ComplexityRoot.ReleaseStop.ResumedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ReleaseStop.ResumedAt(childComplexity), true
+	case "ReleaseStop.resumedBy":
+		if e.ComplexityRoot.ReleaseStop.ResumedBy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ReleaseStop.ResumedBy(childComplexity), true
+	case "ReleaseStop.stoppedAt":
+		if e.ComplexityRoot.ReleaseStop.StoppedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ReleaseStop.StoppedAt(childComplexity), true
+	case "ReleaseStop.stoppedBy":
+		if e.ComplexityRoot.ReleaseStop.StoppedBy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ReleaseStop.StoppedBy(childComplexity), true
+
 	case "ReportResult.lines":
 		if e.ComplexityRoot.ReportResult.Lines == nil {
 			break
@@ -6590,6 +6956,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ResolvePayoutPayload.Payout(childComplexity), true
+
+	case "ResumeReleasesPayload.clientMutationId":
+		if e.ComplexityRoot.ResumeReleasesPayload.ClientMutationID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ResumeReleasesPayload.ClientMutationID(childComplexity), true
+	case "ResumeReleasesPayload.releaseStop":
+		if e.ComplexityRoot.ResumeReleasesPayload.ReleaseStop == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ResumeReleasesPayload.ReleaseStop(childComplexity), true
 
 	case "RetryDeliveryPayload.clientMutationId":
 		if e.ComplexityRoot.RetryDeliveryPayload.ClientMutationID == nil {
@@ -6812,6 +7191,61 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.SnoozeJobsPayload.Matched(childComplexity), true
+
+	case "Statement.csv":
+		if e.ComplexityRoot.Statement.CSV == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Statement.CSV(childComplexity), true
+	case "Statement.closing":
+		if e.ComplexityRoot.Statement.Closing == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Statement.Closing(childComplexity), true
+	case "Statement.entries":
+		if e.ComplexityRoot.Statement.Entries == nil {
+			break
+		}
+
+		args, err := ec.field_Statement_entries_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Statement.Entries(childComplexity, args["first"].(*int), args["after"].(*string)), true
+	case "Statement.from":
+		if e.ComplexityRoot.Statement.From == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Statement.From(childComplexity), true
+	case "Statement.opening":
+		if e.ComplexityRoot.Statement.Opening == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Statement.Opening(childComplexity), true
+	case "Statement.to":
+		if e.ComplexityRoot.Statement.To == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Statement.To(childComplexity), true
+
+	case "StopReleasesPayload.clientMutationId":
+		if e.ComplexityRoot.StopReleasesPayload.ClientMutationID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.StopReleasesPayload.ClientMutationID(childComplexity), true
+	case "StopReleasesPayload.releaseStop":
+		if e.ComplexityRoot.StopReleasesPayload.ReleaseStop == nil {
+			break
+		}
+
+		return e.ComplexityRoot.StopReleasesPayload.ReleaseStop(childComplexity), true
 
 	case "Subscription.claimTimeline":
 		if e.ComplexityRoot.Subscription.ClaimTimeline == nil {
@@ -7065,6 +7499,43 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Viewer.Scopes(childComplexity), true
+
+	case "Violation.acknowledgedAt":
+		if e.ComplexityRoot.Violation.AcknowledgedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Violation.AcknowledgedAt(childComplexity), true
+	case "Violation.acknowledgedBy":
+		if e.ComplexityRoot.Violation.AcknowledgedBy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Violation.AcknowledgedBy(childComplexity), true
+	case "Violation.foundAt":
+		if e.ComplexityRoot.Violation.FoundAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Violation.FoundAt(childComplexity), true
+	case "Violation.partner":
+		if e.ComplexityRoot.Violation.Partner == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Violation.Partner(childComplexity), true
+	case "Violation.subject":
+		if e.ComplexityRoot.Violation.Subject == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Violation.Subject(childComplexity), true
+	case "Violation.wrong":
+		if e.ComplexityRoot.Violation.Wrong == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Violation.Wrong(childComplexity), true
 
 	case "WebhookEndpoint.createdAt":
 		if e.ComplexityRoot.WebhookEndpoint.CreatedAt == nil {
@@ -7332,6 +7803,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputReleasePayoutInput,
 		ec.unmarshalInputReportLineInput,
 		ec.unmarshalInputResolvePayoutInput,
+		ec.unmarshalInputResumeReleasesInput,
 		ec.unmarshalInputRetryDeliveryInput,
 		ec.unmarshalInputRetryJobsInput,
 		ec.unmarshalInputRetryParkedDeliveriesInput,
@@ -7340,6 +7812,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputSetMoratoriumRuleInput,
 		ec.unmarshalInputSnoozeJobsInput,
 		ec.unmarshalInputSourceEventInput,
+		ec.unmarshalInputStopReleasesInput,
 		ec.unmarshalInputTestWebhookEndpointInput,
 		ec.unmarshalInputUSBankAccountInput,
 		ec.unmarshalInputUnblockPayoutInput,
@@ -8271,6 +8744,112 @@ type EventEdge {
   node: Event!
 }
 `, BuiltIn: false},
+	{Name: "../schema/invariant.graphqls", Input: `extend type Query {
+  "What must always be true, and how the last check of it ended. Scope operator."
+  invariants: [Invariant!]!
+  "The last times in which no payout was sent, at most 100, the newest first; the first still lasts where it has no end. Scope operator."
+  releaseStops: [ReleaseStop!]!
+}
+
+extend type Mutation {
+  """
+  Keep every payout from being sent, until resumeReleases. Payouts that are due wait and say so; what was sent before is still
+  asked about. When this is answered nothing goes out any more. Scope operator. Errors: validation_failed, state_conflict.
+  """
+  stopReleases("Why." input: StopReleasesInput!): StopReleasesPayload!
+  """
+  Let payouts go out again. The invariants are checked once more, and while one is violated it is refused unless that is
+  acknowledged. Scope operator. Errors: validation_failed, state_conflict.
+  """
+  resumeReleases("Why." input: ResumeReleasesInput!): ResumeReleasesPayload!
+}
+
+"Something that must always be true. Every minute it is checked of what changed, every hour of all."
+type Invariant {
+  "Name of the view that has a row for whatever is wrong."
+  name: String!
+  "What must be true."
+  says: String!
+  "Of how many records it is not true, up to 1000."
+  violationCount: Int!
+  "The first of them, at most 100, the oldest first."
+  violations: [Violation!]!
+  "When it was last checked; null before the first time."
+  checkedAt: DateTime
+  "When it was last checked of all records."
+  wholeCheckedAt: DateTime
+  "How long that took."
+  milliseconds: Long!
+}
+
+"A record of which an invariant is not true."
+type Violation {
+  "The record's UUID; an event's for what is about events."
+  subject: String!
+  "Whose it is."
+  partner: String!
+  "What is wrong."
+  wrong: String!
+  "When it was found."
+  foundAt: DateTime!
+  "When an operator let payouts go out all the same."
+  acknowledgedAt: DateTime
+  "Who did."
+  acknowledgedBy: String
+}
+
+"A time in which no payout is sent."
+type ReleaseStop {
+  "Its beginning."
+  stoppedAt: DateTime!
+  "An operator, or parapet when an invariant was violated."
+  stoppedBy: String!
+  "Why."
+  reason: String!
+  "Its end; null while it lasts."
+  resumedAt: DateTime
+  "Who ended it."
+  resumedBy: String
+  "Why it was ended."
+  resumeReason: String
+  "Whether it was ended although an invariant was violated."
+  acknowledged: Boolean!
+}
+
+"Why payouts stop."
+input StopReleasesInput {
+  "For operators' eyes, 1 to 2000 characters."
+  reason: String!
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
+  clientMutationId: String
+}
+
+"What was stopped."
+type StopReleasesPayload {
+  "The stop."
+  releaseStop: ReleaseStop!
+  "As it was sent."
+  clientMutationId: String
+}
+
+"Why payouts go on."
+input ResumeReleasesInput {
+  "For operators' eyes, 1 to 2000 characters."
+  reason: String!
+  "Although invariants are violated: these stop nothing any more, new ones do."
+  acknowledge: Boolean! = false
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
+  clientMutationId: String
+}
+
+"What goes on."
+type ResumeReleasesPayload {
+  "The stop, with its end."
+  releaseStop: ReleaseStop!
+  "As it was sent."
+  clientMutationId: String
+}
+`, BuiltIn: false},
 	{Name: "../schema/job.graphqls", Input: `extend type Query {
   "Jobs that are not done, and those that failed for good in the last day, by queue, kind and state. Scope operator."
   jobCounts: [JobCount!]!
@@ -8478,6 +9057,148 @@ type JobConnection {
 type JobEdge {
   "The job."
   node: Job!
+  "Its place in the list."
+  cursor: String!
+}
+`, BuiltIn: false},
+	{Name: "../schema/ledger.graphqls", Input: `extend type Query {
+  """
+  The balances of the double-entry ledger, by account and currency. A debit is positive, a credit negative, and the balances of
+  a currency sum to zero. Partners see their own, operators everybody's. Scopes policies:read and claims:read. Errors:
+  parameter_invalid, partner_mismatch.
+  """
+  ledger(
+    "For operators: the partner whose ledger it is; everybody's without one."
+    partner: String
+    "The only policy to count."
+    policyId: ID
+    "The only currency to count, ISO 4217."
+    currency: String
+    "As it stood before this time; as it stands now without one."
+    before: DateTime
+    "Whether each partner's balances stand for themselves."
+    byPartner: Boolean! = false
+  ): [LedgerBalance!]!
+  """
+  What moved in the ledger from from to to, and what stood before and after; live. Partners see their own, operators
+  everybody's. Scopes policies:read and claims:read. Errors: parameter_invalid, partner_mismatch.
+  """
+  statement(
+    "For operators: the partner whose statement it is; everybody's without one."
+    partner: String
+    "The only policy to tell of."
+    policyId: ID
+    "The only currency to tell of, ISO 4217."
+    currency: String
+    "Included; the first entry without one."
+    from: DateTime
+    "Left out; now without one."
+    to: DateTime
+  ): Statement!
+}
+
+"Where an amount stands in the ledger."
+enum LedgerAccount {
+  "Debit: what partners owe for cover that was bound."
+  PREMIUM_RECEIVABLE
+  "Credit: the premium, in full when cover is bound."
+  PREMIUM_WRITTEN
+  "Debit: the partners' share of it."
+  COMMISSION
+  "Credit: the same, as it is owed to them."
+  COMMISSION_PAYABLE
+  "Debit: what approved claims cost."
+  CLAIMS_INCURRED
+  "Credit: owed to beneficiaries and not accepted by a rail yet."
+  RESERVE
+  "Credit: accepted by a rail and not confirmed by its report yet."
+  RAIL_CLEARING
+  "Credit: money that left."
+  PAYOUT
+  "Debit: money of it that came back."
+  RETURN
+}
+
+"What stands in one account in one currency."
+type LedgerBalance {
+  "Which account."
+  account: LedgerAccount!
+  "Whose; null where all partners are summed."
+  partner: String
+  "The sum of what was debited."
+  debits: Money!
+  "The sum of what was credited."
+  credits: Money!
+  "Debits less credits."
+  balance: Money!
+  "How many entries."
+  entries: Long!
+}
+
+"What moved in the ledger in a time."
+type Statement {
+  "Its beginning, included."
+  from: DateTime!
+  "Its end, left out."
+  to: DateTime!
+  "What stood at its beginning."
+  opening: [LedgerBalance!]!
+  "What stood at its end."
+  closing: [LedgerBalance!]!
+  "What moved, oldest first. Errors: parameter_invalid, cursor_invalid."
+  entries(
+    "How many, 1 to 100; 25 when left out."
+    first: Int
+    "The endCursor of the page before."
+    after: String
+  ): LedgerEntryConnection!
+  """
+  The whole statement as RFC 4180 text, up to 4 MiB: a head, the opening balances, every entry with the balance after it, and
+  the closing balances. Amounts are whole minor units. Errors: parameter_invalid when it is longer.
+  """
+  csv: String!
+}
+
+"One side of a posting set: the entries of one event, which sum to zero."
+type LedgerEntry {
+  "When it was posted."
+  at: DateTime!
+  "Id of the event that it belongs to, evt_…; it names the posting set."
+  eventId: ID!
+  "What happened."
+  eventType: EventType!
+  "Which account."
+  account: LedgerAccount!
+  "A debit is positive, a credit negative."
+  amount: Money!
+  "Whose."
+  partner: String!
+  "Under which policy."
+  policyId: ID!
+  "For which claim; null for a premium."
+  claimId: ID
+  "For which payout; null for a premium."
+  payoutId: ID
+}
+
+"A page of entries."
+type LedgerEntryConnection {
+  "The entries with their cursors."
+  edges: [LedgerEntryEdge!]!
+  "The entries."
+  nodes: [LedgerEntry!]!
+  "Where the page stands."
+  pageInfo: PageInfo!
+  "How many entries the statement has, counted up to 10000, and only when it is asked for."
+  totalCount: Int!
+  "Whether there are more than totalCount tells."
+  totalCountExceeded: Boolean!
+}
+
+"An entry of a page."
+type LedgerEntryEdge {
+  "The entry."
+  node: LedgerEntry!
   "Its place in the list."
   cursor: String!
 }
@@ -12863,6 +13584,26 @@ func (ec *executionContext) childFields_HistoryProof(ctx context.Context, field 
 	return nil, fmt.Errorf("no field named %q was found under type HistoryProof", field.Name)
 }
 
+func (ec *executionContext) childFields_Invariant(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "name":
+		return ec.fieldContext_Invariant_name(ctx, field)
+	case "says":
+		return ec.fieldContext_Invariant_says(ctx, field)
+	case "violationCount":
+		return ec.fieldContext_Invariant_violationCount(ctx, field)
+	case "violations":
+		return ec.fieldContext_Invariant_violations(ctx, field)
+	case "checkedAt":
+		return ec.fieldContext_Invariant_checkedAt(ctx, field)
+	case "wholeCheckedAt":
+		return ec.fieldContext_Invariant_wholeCheckedAt(ctx, field)
+	case "milliseconds":
+		return ec.fieldContext_Invariant_milliseconds(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Invariant", field.Name)
+}
+
 func (ec *executionContext) childFields_Job(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "id":
@@ -12931,6 +13672,74 @@ func (ec *executionContext) childFields_JobEdge(ctx context.Context, field graph
 		return ec.fieldContext_JobEdge_cursor(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type JobEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_LedgerBalance(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "account":
+		return ec.fieldContext_LedgerBalance_account(ctx, field)
+	case "partner":
+		return ec.fieldContext_LedgerBalance_partner(ctx, field)
+	case "debits":
+		return ec.fieldContext_LedgerBalance_debits(ctx, field)
+	case "credits":
+		return ec.fieldContext_LedgerBalance_credits(ctx, field)
+	case "balance":
+		return ec.fieldContext_LedgerBalance_balance(ctx, field)
+	case "entries":
+		return ec.fieldContext_LedgerBalance_entries(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type LedgerBalance", field.Name)
+}
+
+func (ec *executionContext) childFields_LedgerEntry(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "at":
+		return ec.fieldContext_LedgerEntry_at(ctx, field)
+	case "eventId":
+		return ec.fieldContext_LedgerEntry_eventId(ctx, field)
+	case "eventType":
+		return ec.fieldContext_LedgerEntry_eventType(ctx, field)
+	case "account":
+		return ec.fieldContext_LedgerEntry_account(ctx, field)
+	case "amount":
+		return ec.fieldContext_LedgerEntry_amount(ctx, field)
+	case "partner":
+		return ec.fieldContext_LedgerEntry_partner(ctx, field)
+	case "policyId":
+		return ec.fieldContext_LedgerEntry_policyId(ctx, field)
+	case "claimId":
+		return ec.fieldContext_LedgerEntry_claimId(ctx, field)
+	case "payoutId":
+		return ec.fieldContext_LedgerEntry_payoutId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type LedgerEntry", field.Name)
+}
+
+func (ec *executionContext) childFields_LedgerEntryConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_LedgerEntryConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_LedgerEntryConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_LedgerEntryConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_LedgerEntryConnection_totalCount(ctx, field)
+	case "totalCountExceeded":
+		return ec.fieldContext_LedgerEntryConnection_totalCountExceeded(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type LedgerEntryConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_LedgerEntryEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "node":
+		return ec.fieldContext_LedgerEntryEdge_node(ctx, field)
+	case "cursor":
+		return ec.fieldContext_LedgerEntryEdge_cursor(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type LedgerEntryEdge", field.Name)
 }
 
 func (ec *executionContext) childFields_LiftMoratoriumPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -13977,6 +14786,26 @@ func (ec *executionContext) childFields_ReleasePayoutPayload(ctx context.Context
 	return nil, fmt.Errorf("no field named %q was found under type ReleasePayoutPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_ReleaseStop(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "stoppedAt":
+		return ec.fieldContext_ReleaseStop_stoppedAt(ctx, field)
+	case "stoppedBy":
+		return ec.fieldContext_ReleaseStop_stoppedBy(ctx, field)
+	case "reason":
+		return ec.fieldContext_ReleaseStop_reason(ctx, field)
+	case "resumedAt":
+		return ec.fieldContext_ReleaseStop_resumedAt(ctx, field)
+	case "resumedBy":
+		return ec.fieldContext_ReleaseStop_resumedBy(ctx, field)
+	case "resumeReason":
+		return ec.fieldContext_ReleaseStop_resumeReason(ctx, field)
+	case "acknowledged":
+		return ec.fieldContext_ReleaseStop_acknowledged(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ReleaseStop", field.Name)
+}
+
 func (ec *executionContext) childFields_ReportResult(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "result":
@@ -13995,6 +14824,16 @@ func (ec *executionContext) childFields_ResolvePayoutPayload(ctx context.Context
 		return ec.fieldContext_ResolvePayoutPayload_clientMutationId(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ResolvePayoutPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_ResumeReleasesPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "releaseStop":
+		return ec.fieldContext_ResumeReleasesPayload_releaseStop(ctx, field)
+	case "clientMutationId":
+		return ec.fieldContext_ResumeReleasesPayload_clientMutationId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ResumeReleasesPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_RetryDeliveryPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -14139,6 +14978,34 @@ func (ec *executionContext) childFields_SnoozeJobsPayload(ctx context.Context, f
 	return nil, fmt.Errorf("no field named %q was found under type SnoozeJobsPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_Statement(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "from":
+		return ec.fieldContext_Statement_from(ctx, field)
+	case "to":
+		return ec.fieldContext_Statement_to(ctx, field)
+	case "opening":
+		return ec.fieldContext_Statement_opening(ctx, field)
+	case "closing":
+		return ec.fieldContext_Statement_closing(ctx, field)
+	case "entries":
+		return ec.fieldContext_Statement_entries(ctx, field)
+	case "csv":
+		return ec.fieldContext_Statement_csv(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Statement", field.Name)
+}
+
+func (ec *executionContext) childFields_StopReleasesPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "releaseStop":
+		return ec.fieldContext_StopReleasesPayload_releaseStop(ctx, field)
+	case "clientMutationId":
+		return ec.fieldContext_StopReleasesPayload_clientMutationId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type StopReleasesPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_TestWebhookEndpointPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "delivery":
@@ -14259,6 +15126,24 @@ func (ec *executionContext) childFields_Viewer(ctx context.Context, field graphq
 		return ec.fieldContext_Viewer_scopes(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Viewer", field.Name)
+}
+
+func (ec *executionContext) childFields_Violation(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "subject":
+		return ec.fieldContext_Violation_subject(ctx, field)
+	case "partner":
+		return ec.fieldContext_Violation_partner(ctx, field)
+	case "wrong":
+		return ec.fieldContext_Violation_wrong(ctx, field)
+	case "foundAt":
+		return ec.fieldContext_Violation_foundAt(ctx, field)
+	case "acknowledgedAt":
+		return ec.fieldContext_Violation_acknowledgedAt(ctx, field)
+	case "acknowledgedBy":
+		return ec.fieldContext_Violation_acknowledgedBy(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Violation", field.Name)
 }
 
 func (ec *executionContext) childFields_WebhookEndpoint(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

@@ -60,6 +60,8 @@ type (
 	ExplanationEdge           = Edge[*Explanation]              // to an explanation
 	PartnerConnection         = Connection[*wire.Partner]       // of partners
 	PartnerEdge               = Edge[*wire.Partner]             // to a partner
+	LedgerEntryConnection     = Connection[*LedgerEntry]        // of entries of the ledger
+	LedgerEntryEdge           = Edge[*LedgerEntry]              // to an entry of the ledger
 	CapacityConnection        = Connection[*wire.Capacity]      // of capacities
 	CapacityEdge              = Edge[*wire.Capacity]            // to a capacity
 	MoratoriumConnection      = Connection[*Moratorium]         // of moratoria

@@ -88,6 +88,12 @@ func MarshalShape(w trigger.Shape) graphql.Marshaler { return capitals(w) }
 // UnmarshalShape is UnmarshalWord.
 func UnmarshalShape(v any) (trigger.Shape, error) { return small[trigger.Shape](v) }
 
+// MarshalLedgerAccount is MarshalWord.
+func MarshalLedgerAccount(w model.LedgerAccount) graphql.Marshaler { return capitals(w) }
+
+// UnmarshalLedgerAccount is UnmarshalWord.
+func UnmarshalLedgerAccount(v any) (model.LedgerAccount, error) { return small[model.LedgerAccount](v) }
+
 // MarshalOperation is MarshalWord.
 func MarshalOperation(w model.Operation) graphql.Marshaler { return capitals(w) }
 

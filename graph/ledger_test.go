@@ -1,0 +1,68 @@
+package graph_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestTheLedgerOverGraphQL(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	policy := d.shaken(t, 1)[0]
+	payout := d.OnlyClaim(policy).Payouts[0]
+	const query = `query($id: ID) { ledger(policyId: $id) { account partner debits { amount } credits { amount } balance { amount currency } entries }
+		statement(policyId: $id) { from to opening { account } closing { account balance { amount } } csv
+			entries(first: 4) { totalCount nodes { at eventId eventType account amount { amount } partner policyId claimId payoutId } pageInfo { hasNextPage endCursor } } } }`
+	data := d.dataAs(t, "acme", query, map[string]any{"id": policy.ID})
+	balances := map[string]float64{}
+	var sum float64
+	for _, each := range data["ledger"].([]any) {
+		balance := each.(map[string]any)
+		amount := balance["balance"].(map[string]any)["amount"].(float64)
+		balances[balance["account"].(string)] = amount
+		sum += amount
+	}
+	require.Zero(t, sum)
+	require.EqualValues(t, policy.Premium.Amount, balances["PREMIUM_RECEIVABLE"])
+	require.EqualValues(t, payout.Amount.Amount, balances["CLAIMS_INCURRED"])
+	statement := data["statement"].(map[string]any)
+	require.Empty(t, statement["opening"])
+	require.Len(t, statement["closing"], len(balances))
+	entries := statement["entries"].(map[string]any)
+	first := entries["nodes"].([]any)[0].(map[string]any)
+	require.Equal(t, "POLICY_ACTIVATED", first["eventType"])
+	require.Equal(t, policy.ID, first["policyId"])
+	require.Nil(t, first["claimId"])
+	require.Len(t, strings.Split(strings.TrimSpace(statement["csv"].(string)), "\r\n"), 1+int(entries["totalCount"].(float64))+len(balances))
+	for _, other := range []string{"globex"} {
+		seen := d.dataAs(t, other, query, map[string]any{"id": policy.ID})
+		require.Empty(t, seen["ledger"])
+		require.Empty(t, seen["statement"].(map[string]any)["closing"])
+	}
+	got := d.ask(t, ask{as: "globex", document: `{ ledger(partner: "acme") { account } }`})
+	require.Equal(t, "partner_mismatch", got.Errors[0].Extensions.Code)
+	whole := d.dataAs(t, "operator", `{ ledger(byPartner: true) { partner account } }`, nil)["ledger"].([]any)
+	require.Equal(t, "acme", whole[0].(map[string]any)["partner"])
+}
+
+func TestInvariantsAndStopsOverGraphQL(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	const list = `{ invariants { name says violationCount violations { subject wrong } checkedAt wholeCheckedAt milliseconds } releaseStops { stoppedBy reason resumedAt resumedBy resumeReason acknowledged } }`
+	before := d.dataAs(t, "operator", list, nil)
+	require.NotEmpty(t, before["invariants"])
+	require.Nil(t, before["invariants"].([]any)[0].(map[string]any)["checkedAt"])
+	const stop = `mutation($key: String) { stopReleases(input: {reason: "The bank called.", clientMutationId: $key}) { clientMutationId releaseStop { stoppedBy reason resumedAt acknowledged } } }`
+	stopped := d.dataAs(t, "operator", stop, map[string]any{"key": "s1"})["stopReleases"].(map[string]any)
+	require.Equal(t, map[string]any{"stoppedBy": d.Operator.Name, "reason": "The bank called.", "resumedAt": nil, "acknowledged": false}, stopped["releaseStop"])
+	require.Equal(t, stopped, d.dataAs(t, "operator", stop, map[string]any{"key": "s1"})["stopReleases"], "sent again")
+	require.Equal(t, "state_conflict", d.ask(t, ask{as: "operator", document: stop}).Errors[0].Extensions.Code)
+	const resume = `mutation { resumeReleases(input: {reason: "All is well."}) { releaseStop { resumedBy resumeReason } } }`
+	resumed := d.dataAs(t, "operator", resume, nil)["resumeReleases"].(map[string]any)["releaseStop"]
+	require.Equal(t, map[string]any{"resumedBy": d.Operator.Name, "resumeReason": "All is well."}, resumed)
+	after := d.dataAs(t, "operator", list, nil)
+	require.NotNil(t, after["invariants"].([]any)[0].(map[string]any)["wholeCheckedAt"], "they were checked before payouts went on")
+	require.Len(t, after["releaseStops"], 1)
+}

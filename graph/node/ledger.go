@@ -1,0 +1,47 @@
+package node
+
+import (
+	"context"
+	"time"
+
+	"parapet/model"
+)
+
+// LedgerBalance is what stands in one account in one currency.
+type LedgerBalance = model.Balance
+
+func ledgerFilter(partner, policy, currency *string) model.LedgerFilter {
+	return model.LedgerFilter{Partner: orEmpty(partner), PolicyID: orEmpty(policy), Currency: orEmpty(currency)}
+}
+
+// Ledger is the balances of the ledger.
+func (r *Reader) Ledger(ctx context.Context, partner, policy, currency *string, before *time.Time, byPartner bool) ([]*LedgerBalance, error) {
+	balances, err := r.Service.Balances(ctx, r.Actor, ledgerFilter(partner, policy, currency), byPartner, before)
+	return pointers(balances), err
+}
+
+// Statement is what moved in the ledger in a time.
+type Statement struct{ *model.Statement }
+
+// Statement opens a statement.
+func (r *Reader) Statement(ctx context.Context, partner, policy, currency *string, from, to *time.Time) (*Statement, error) {
+	statement, err := r.Service.OpenStatement(ctx, r.Actor, ledgerFilter(partner, policy, currency), from, to)
+	return &Statement{statement}, err
+}
+
+// LedgerEntry is one side of a posting set.
+type LedgerEntry struct{ *model.LedgerEntry }
+
+// EventType is what happened.
+func (e *LedgerEntry) EventType() string { return string(e.Type) }
+
+// Entries are a page of what moved.
+func (s *Statement) Entries(ctx context.Context, first *int, after *string) (*LedgerEntryConnection, error) {
+	return listed(func(entries []*model.LedgerEntry) []*LedgerEntry {
+		nodes := make([]*LedgerEntry, len(entries))
+		for i, entry := range entries {
+			nodes[i] = &LedgerEntry{entry}
+		}
+		return nodes
+	})(s.Statement.Entries(ctx, pageOf(first, after)))
+}
