@@ -32,7 +32,12 @@ type said struct {
 
 func (s *served) connect(t *testing.T, header http.Header, protocols ...string) (c *client, status int, err error) {
 	t.Helper()
-	conn, response, err := websocket.Dial(t.Context(), s.address+"/graphql", &websocket.DialOptions{Subprotocols: protocols, HTTPHeader: header})
+	return connect(t, s.address, &websocket.DialOptions{Subprotocols: protocols, HTTPHeader: header})
+}
+
+func connect(t *testing.T, address string, options *websocket.DialOptions) (c *client, status int, err error) {
+	t.Helper()
+	conn, response, err := websocket.Dial(t.Context(), address+"/graphql", options)
 	if err == nil {
 		t.Cleanup(func() { _ = conn.CloseNow() })
 	} else {
@@ -124,11 +129,9 @@ func TestASocketThatReadsTooSlowlyIsDropped(t *testing.T) {
 	near, far := net.Pipe()
 	listener <- far
 	slow := &pushedBack{Conn: near}
-	over := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return slow, nil }}
-	conn, _, err := websocket.Dial(t.Context(), "http://pipe/graphql", &websocket.DialOptions{Subprotocols: []string{"graphql-transport-ws"}, HTTPClient: &http.Client{Transport: over}})
+	over := &http.Client{Transport: &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return slow, nil }}}
+	c, _, err := connect(t, "http://pipe", &websocket.DialOptions{Subprotocols: []string{"graphql-transport-ws"}, HTTPClient: over})
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = conn.CloseNow() })
-	c := &client{Conn: conn, t: t}
 	c.say(`{"type":"connection_init","payload":{"Authorization":"acme"}}`)
 	require.Equal(t, "connection_ack", c.hear().Type)
 	c.say(`{"id":"1","type":"subscribe","payload":{"query":"subscription { events { data } }"}}`)
