@@ -46,7 +46,7 @@ func (r *Reader) Claims(ctx context.Context, first *int, after *string, filter *
 // Policy is what is asked to pay.
 func (c *Claim) Policy(ctx context.Context) (*Policy, error) {
 	r := c.kin.read
-	return referred(ctx, c.kin, "policy", &c.PolicyID, r.Service.PoliciesByID, r.policies)
+	return referred(ctx, c.kin, "policy", &c.PolicyID, r.Service.BarePoliciesByID, r.policies)
 }
 
 // Payouts are the money on its way. They came with the claim.

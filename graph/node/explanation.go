@@ -28,7 +28,7 @@ func (r *Reader) Explain(ctx context.Context, policy string, of model.Occurrence
 // Policy is whom it concerns.
 func (e *Explanation) Policy(ctx context.Context) (*Policy, error) {
 	r := e.kin.read
-	return referred(ctx, e.kin, "policy", &e.PolicyID, r.Service.PoliciesByID, r.policies)
+	return referred(ctx, e.kin, "policy", &e.PolicyID, r.Service.BarePoliciesByID, r.policies)
 }
 
 // ProductKey is the key of the policy's product.

@@ -60,7 +60,7 @@ func (r *Reader) finders() map[string]finder {
 	s := r.Service
 	return map[string]finder{
 		"quo": finds(r, s.QuotesByID, r.quotes),
-		"pol": finds(r, s.PoliciesByID, r.policies),
+		"pol": finds(r, s.BarePoliciesByID, r.policies),
 		"clm": finds(r, s.ClaimsByID, r.claims),
 		"att": finds(r, s.AttachmentsByID, r.attachments),
 		"msg": finds(r, s.MessagesByID, r.messages),

@@ -45,7 +45,7 @@ func (p *Payout) Claim(ctx context.Context) (*Claim, error) {
 // Policy is what pays.
 func (p *Payout) Policy(ctx context.Context) (*Policy, error) {
 	r := p.kin.read
-	return referred(ctx, p.kin, "policy", &p.PolicyID, r.Service.PoliciesByID, r.policies)
+	return referred(ctx, p.kin, "policy", &p.PolicyID, r.Service.BarePoliciesByID, r.policies)
 }
 
 // PayoutMethod is where it goes.

@@ -48,7 +48,7 @@ func (q *Quote) Cover() Cover { return Cover{q.Quote.Cover} }
 // Policy is what it became.
 func (q *Quote) Policy(ctx context.Context) (*Policy, error) {
 	r := q.kin.read
-	return referred(ctx, q.kin, "policy", q.PolicyID, r.Service.PoliciesByID, r.policies)
+	return referred(ctx, q.kin, "policy", q.PolicyID, r.Service.BarePoliciesByID, r.policies)
 }
 
 // CreateQuoteInput is cover to price.
