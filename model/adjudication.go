@@ -85,6 +85,12 @@ func (s *Service) ListAdjudications(ctx context.Context, actor Actor, claim stri
 	return adjudications.page(ctx, s, actor, claim, in)
 }
 
+// AdjudicationsOf are what operators did to several claims and their payouts.
+// Operators only.
+func (s *Service) AdjudicationsOf(ctx context.Context, actor Actor, claims []string, in PageRequest) (map[string]*Page[Adjudication], error) {
+	return adjudications.of(ctx, s, actor, claims, in)
+}
+
 func (r *adjudicationRow) private() Adjudication {
 	return Adjudication{
 		At: r.CreatedAt, Operation: r.Operation, Author: r.Author,

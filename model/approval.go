@@ -249,35 +249,3 @@ func destination(ctx context.Context, db bun.IDB, claim uuid.UUID, row *payoutRo
 	methods, err := methodsOf(ctx, db, []*policyRow{p})
 	return p, chosen(methods[p.ID], claim), err
 }
-
-// ApprovalOf is who must consent to a payout and who did. Operators only. Errors:
-// not_found.
-func (s *Service) ApprovalOf(ctx context.Context, actor Actor, payout string) (*PayoutApproval, error) {
-	row := new(payoutRow)
-	if err := s.read(ctx, actor, ScopeOperator, nounPayout, payout, row); err != nil {
-		return nil, err
-	}
-	answer := &PayoutApproval{Given: []Approval{}}
-	err := s.view(ctx, func(ctx context.Context, tx bun.Tx, now time.Time) error {
-		p, method, err := destination(ctx, tx, row.ClaimID, row)
-		if err != nil {
-			return err
-		}
-		if answer.Needed, err = s.consents(ctx, tx, p, row); err != nil {
-			return err
-		}
-		if method != nil {
-			answer.Digest = new(row.digest(method))
-			if method.cools(now) {
-				answer.Needed = max(answer.Needed, 1)
-			}
-		}
-		given, err := approvalsOf(ctx, tx, row)
-		for _, g := range given {
-			holds := answer.Digest != nil && g.Digest == *answer.Digest
-			answer.Given = append(answer.Given, Approval{At: g.CreatedAt, Author: g.Author, Digest: g.Digest, Holds: holds, Note: g.Note})
-		}
-		return err
-	})
-	return answer, err
-}

@@ -55,7 +55,9 @@ func (r *Reader) WithdrawClaim(ctx context.Context, in WithdrawClaimInput) (*Cla
 
 // Adjudications are what operators did to the claim.
 func (c *Claim) Adjudications(ctx context.Context) ([]model.Adjudication, error) {
-	list, err := c.kin.read.Service.ListAdjudications(ctx, c.kin.read.Actor, c.ID, model.PageRequest{Limit: model.MaxPageSize})
+	list, err := related(ctx, c.kin, c.ID, "adjudications", func(ctx context.Context) (map[string]*model.Page[model.Adjudication], error) {
+		return c.kin.read.Service.AdjudicationsOf(ctx, c.kin.read.Actor, c.kin.ids, model.PageRequest{Limit: model.MaxPageSize})
+	})
 	if err != nil {
 		return nil, err
 	}

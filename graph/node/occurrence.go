@@ -41,7 +41,7 @@ func (o *Occurrence) Policies(ctx context.Context, first *int, after *string, ne
 
 // Observations are what it is made of.
 func (o *Occurrence) Observations(ctx context.Context, first *int, after, order *string) (*ObservationConnection, error) {
-	return o.kin.read.Observations(ctx, first, after, &HappenedFilter{OccurrenceID: &o.ID}, order)
+	return members(ctx, o.kin, o.ID, "observations", ordered(first, after, order), o.kin.read.Service.ObservationsOf, observations)
 }
 
 // HappenedFilter narrows lists of occurrences and observations.

@@ -66,5 +66,7 @@ func (r *Reader) ResolvePayout(ctx context.Context, in ResolvePayoutInput) (*Pay
 
 // Approval is who must consent to the payout and who did.
 func (p *Payout) Approval(ctx context.Context) (*model.PayoutApproval, error) {
-	return p.kin.read.Service.ApprovalOf(ctx, p.kin.read.Actor, p.ID)
+	return related(ctx, p.kin, p.ID, "approval", func(ctx context.Context) (map[string]*model.PayoutApproval, error) {
+		return p.kin.read.Service.ApprovalsOf(ctx, p.kin.read.Actor, p.kin.ids)
+	})
 }

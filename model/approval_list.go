@@ -1,0 +1,96 @@
+package model
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+)
+
+// ApprovalsOf are who must consent to several payouts and who did, by the payouts'
+// ids, in as many statements as for one. Operators only.
+func (s *Service) ApprovalsOf(ctx context.Context, actor Actor, payouts []string) (map[string]*PayoutApproval, error) {
+	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
+		return nil, err
+	}
+	answers := map[string]*PayoutApproval{}
+	keys := nounPayout.parseAll(payouts)
+	if len(keys) == 0 {
+		return answers, nil
+	}
+	err := s.view(ctx, func(ctx context.Context, tx bun.Tx, now time.Time) error {
+		a := approving{db: tx, now: now}
+		if err := a.read(ctx, keys); err != nil {
+			return err
+		}
+		for _, row := range a.payouts {
+			needed, err := s.consents(ctx, tx, a.policies[row.PolicyID], row)
+			if err != nil {
+				return err
+			}
+			answers[nounPayout.id(row.ID)] = a.approval(row, needed)
+		}
+		return nil
+	})
+	return answers, err
+}
+
+// approving is what the consents to some payouts follow from.
+type approving struct {
+	db       bun.IDB
+	now      time.Time
+	payouts  []*payoutRow
+	policies map[uuid.UUID]*policyRow
+	methods  map[uuid.UUID][]*payoutMethodRow // by policy
+	given    map[uuid.UUID][]*approvalRow     // by payout, oldest first
+}
+
+func (a *approving) read(ctx context.Context, keys []uuid.UUID) error {
+	if err := a.db.NewSelect().Model(&a.payouts).Where("po.id in (?)", bun.List(keys)).Scan(ctx); err != nil {
+		return fmt.Errorf("read payouts: %w", err)
+	}
+	if len(a.payouts) == 0 {
+		return nil
+	}
+	ids := make([]uuid.UUID, len(a.payouts))
+	for i, row := range a.payouts {
+		ids[i] = row.PolicyID
+	}
+	var policies []*policyRow
+	if err := a.db.NewSelect().Model(&policies).Where("p.id in (?)", bun.List(ids)).Scan(ctx); err != nil {
+		return fmt.Errorf("read policies: %w", err)
+	}
+	a.policies = make(map[uuid.UUID]*policyRow, len(policies))
+	for _, p := range policies {
+		a.policies[p.ID] = p
+	}
+	var given []*approvalRow
+	if err := a.db.NewSelect().Model(&given).Where("pa.payout_id in (?)", bun.List(keys)).OrderExpr("pa.id").Scan(ctx); err != nil {
+		return fmt.Errorf("read approvals: %w", err)
+	}
+	a.given = make(map[uuid.UUID][]*approvalRow)
+	for _, g := range given {
+		a.given[g.PayoutID] = append(a.given[g.PayoutID], g)
+	}
+	var err error
+	a.methods, err = methodsOf(ctx, a.db, policies)
+	return err
+}
+
+// approval is one payout's; a fresh account needs a consent whatever else does.
+func (a *approving) approval(row *payoutRow, needed int) *PayoutApproval {
+	answer := &PayoutApproval{Needed: needed, Given: []Approval{}}
+	if method := chosen(a.methods[row.PolicyID], row.ClaimID); method != nil {
+		answer.Digest = new(row.digest(method))
+		if method.cools(a.now) {
+			answer.Needed = max(answer.Needed, 1)
+		}
+	}
+	for _, g := range a.given[row.ID] {
+		holds := answer.Digest != nil && g.Digest == *answer.Digest
+		answer.Given = append(answer.Given, Approval{At: g.CreatedAt, Author: g.Author, Digest: g.Digest, Holds: holds, Note: g.Note})
+	}
+	return answer
+}
