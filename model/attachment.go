@@ -153,7 +153,7 @@ func (s *Service) OpenAttachment(ctx context.Context, actor Actor, claim, id str
 	if err := s.read(ctx, actor, ScopeClaimsRead, nounAttachment, id, row); err != nil {
 		return nil, nil, err
 	}
-	if row.ClaimID != on.ID {
+	if row.ClaimID != on.ID || row.StorageKey == "" { // or its bytes were erased
 		return nil, nil, nounAttachment.notFound()
 	}
 	content, err := s.files.Open(ctx, row.StorageKey)

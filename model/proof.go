@@ -27,12 +27,15 @@ type provedEvent struct {
 	Type       *EventType
 	OccurredAt *time.Time
 	DataHash   []byte
+	// Of what was redacted: what it was, what it is to be now, and that it was us.
+	WasHash, RedactedHash, Signature []byte
 }
 
 // proof walks one partner's history.
 type proof struct {
 	*wire.HistoryProof
 
+	public ed25519.PublicKey
 	hashes map[int64][]byte // at the checkpoints
 	before []byte
 }
@@ -56,14 +59,19 @@ func (s *Service) ProveHistory(ctx context.Context, actor Actor, partner string)
 	if _, err := f.check(actor); err != nil {
 		return nil, err
 	}
+	public, err := s.CheckpointKey()
+	if err != nil {
+		return nil, err
+	}
 	p := &proof{
+		public:       public,
 		HistoryProof: &wire.HistoryProof{Partner: f.Partner, Intact: true, Faults: []wire.HistoryFault{}},
 		hashes:       make(map[int64][]byte), before: make([]byte, sha256.Size),
 	}
 	// The checkpoints first: events may be numbered while the chain is read, but none
 	// that a checkpoint speaks of may be missing.
 	var checkpoints []checkpointRow
-	err := s.db.NewSelect().Model(&checkpoints).Where("partner = ?", f.Partner).OrderExpr("sequence").Scan(ctx)
+	err = s.db.NewSelect().Model(&checkpoints).Where("partner = ?", f.Partner).OrderExpr("sequence").Scan(ctx)
 	if err != nil {
 		return nil, explain(fmt.Errorf("read checkpoints: %w", err))
 	}
@@ -82,8 +90,10 @@ func (s *Service) ProveHistory(ctx context.Context, actor Actor, partner string)
 func (s *Service) proveChain(ctx context.Context, p *proof) error {
 	for {
 		var rows []provedEvent
-		err := s.preparedRows(ctx, s.pool, &rows, `select n.sequence, n.hash, n.event_id, e.type, e.occurred_at, sha256(e.data) as data_hash
+		err := s.preparedRows(ctx, s.pool, &rows, `select n.sequence, n.hash, n.event_id, e.type, e.occurred_at, sha256(e.data) as data_hash,
+				x.data_hash as was_hash, x.redacted_hash, x.signature
 			from event_numbers n left join events e on e.id = n.event_id and e.partner = n.partner
+				left join event_redactions x on x.event_id = n.event_id and x.partner = n.partner
 			where n.partner = $1 and n.sequence > $2 order by n.sequence limit $3`, p.Partner, p.Last, proofBatch)
 		if err != nil {
 			return err
@@ -104,6 +114,9 @@ func (p *proof) follow(e *provedEvent) {
 	if e.Sequence != p.Last+1 {
 		p.fault(p.Last+1, "missing", "Sequences %d to %d are missing.", p.Last+1, e.Sequence-1)
 	}
+	if e.Signature != nil {
+		e.DataHash = p.redacted(e)
+	}
 	switch {
 	case e.Type == nil:
 		p.fault(e.Sequence, "missing", "The event %s has a number and is gone.", nounEvent.id(e.EventID))
@@ -115,6 +128,17 @@ func (p *proof) follow(e *provedEvent) {
 	if _, asked := p.hashes[e.Sequence]; asked {
 		p.hashes[e.Sequence] = e.Hash
 	}
+}
+
+// redacted is what an event's data was before personal data was taken out of it, if
+// what is left is what we signed; otherwise it is what is there.
+func (p *proof) redacted(e *provedEvent) []byte {
+	mark := redaction{EventID: e.EventID, Partner: p.Partner, DataHash: e.WasHash, RedactedHash: e.RedactedHash}
+	if !bytes.Equal(e.DataHash, e.RedactedHash) || !ed25519.Verify(p.public, mark.text(), e.Signature) {
+		return e.DataHash
+	}
+	p.Redacted++
+	return e.WasHash
 }
 
 // proveNumbered finds events that neither have a number nor wait for one.
@@ -131,15 +155,11 @@ func (s *Service) proveNumbered(ctx context.Context, p *proof) error {
 }
 
 func (s *Service) proveCheckpoints(p *proof, checkpoints []checkpointRow) error {
-	public, err := s.CheckpointKey()
-	if err != nil {
-		return err
-	}
 	for i := range checkpoints {
 		row := &checkpoints[i]
 		hash := p.hashes[row.Sequence]
 		switch {
-		case !ed25519.Verify(public, row.text(), row.Signature):
+		case !ed25519.Verify(p.public, row.text(), row.Signature):
 			p.fault(row.Sequence, "checkpoint", "The checkpoint's signature is not ours.")
 		case row.Sequence > p.Last:
 			p.fault(row.Sequence, "cut", "The history ended at %d or later on %s; now it ends at %d.", row.Sequence, wire.Time(row.SignedAt), p.Last)

@@ -32,6 +32,7 @@ func commands() []command {
 		{"ops", "call an operation of operators on a running server; ops help lists them", ops},
 		{"doctor", "check the configuration and everything it names, and say what to do", doctor},
 		{"keys", "keys rotate: seal every kept secret anew with the first key", keysCommand},
+		{"erase", "remove a policyholder's personal data; amounts and histories stay provable", erase},
 		{"listen", "forward a partner's events, signed, to an address on this machine", listenHere},
 		{"config", "print every setting, its value and its meaning", printConfig},
 	}

@@ -64,7 +64,7 @@ func verifyHistory(ctx context.Context, service *model.Service, partner string, 
 	if !proof.Intact {
 		verdict = "BROKEN"
 	}
-	_, _ = fmt.Fprintf(out, "%s: %s, %d events up to %d, %d checkpoints, hash %s\n", partner, verdict, proof.Events, proof.Last, proof.Checkpoints, proof.Hash)
+	_, _ = fmt.Fprintf(out, "%s: %s, %d events up to %d, %d redacted, %d checkpoints, hash %s\n", partner, verdict, proof.Events, proof.Last, proof.Redacted, proof.Checkpoints, proof.Hash)
 	for _, fault := range proof.Faults {
 		_, _ = fmt.Fprintf(out, "  %d %s: %s\n", fault.Sequence, fault.Kind, fault.Detail)
 	}

@@ -60,7 +60,8 @@ var rules = []struct{ says, broken string }{
 	},
 	{
 		"a sentence is written in the transaction of its event",
-		`select e.id from events e join timeline_entries t on t.event_id = e.id and t.partner = e.partner where e.xmin <> t.xmin`,
+		`select e.id from events e join timeline_entries t on t.event_id = e.id and t.partner = e.partner where e.xmin <> t.xmin
+			and not exists (select from event_redactions x where x.event_id = e.id and x.partner = e.partner)`,
 	},
 	{
 		"every sentence but trigger.observed has an event",

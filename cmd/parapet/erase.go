@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"parapet/internal/filestore"
+	"parapet/jobs"
+	"parapet/model"
+)
+
+// erase removes a policyholder's personal data.
+func erase(ctx context.Context, args []string, out io.Writer) error {
+	var in model.ErasureRequest
+	set := flags("erase")
+	set.StringVar(&in.Partner, "partner", "", "the partner who sold the cover")
+	set.StringVar(&in.Email, "policyholder", "", "the e-mail address of the policyholder, as the partner gave it")
+	set.StringVar(&in.PolicyID, "policy", "", "or one policy of theirs, pol_…")
+	set.StringVar(&in.Reason, "reason", "", "why, for the audit log, without naming the person")
+	if err := parseOnly(set, args); err != nil {
+		return err
+	}
+	s, err := loadSettings()
+	if err != nil {
+		return err
+	}
+	if s.DatabaseURL == "" || len(s.SealKeys) == 0 {
+		return errors.New("erase needs the server's settings: DATABASE_URL, PARAPET_SEAL_KEYS, PARAPET_FINGERPRINT_KEY and PARAPET_FILES")
+	}
+	keys, err := s.keys()
+	if err != nil {
+		return err
+	}
+	files, err := filestore.Open(s.Files)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = files.Close() }()
+	db, err := model.Open(ctx, s.DatabaseURL, 4)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	queue, err := jobs.NewQueue(db.Pool)
+	if err != nil {
+		return err
+	}
+	service, err := model.New(model.Config{DB: db, Queue: queue, Files: files, Keys: keys, Development: s.Rehearsal})
+	if err != nil {
+		return err
+	}
+	done, err := service.EraseHolder(ctx, shell("erase"), in)
+	if done != nil {
+		_, _ = fmt.Fprintf(out, "erased from %d quotes, %d policies, %d claims, %d documents, %d messages, %d payout methods and %d events; parapet verify-events proves the rest\n",
+			done.Quotes, done.Policies, done.Claims, done.Attachments, done.Messages, done.PayoutMethods, done.Events)
+	}
+	return err
+}
