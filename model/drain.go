@@ -21,8 +21,8 @@ const (
 	drainBatch   = 256              // new events a batch of a well endpoint
 	drainRetries = 64               // deliveries tried again a batch
 	drainWindow  = 4096             // sequences looked at for events an endpoint wants
-	drainQueued  = 60 * time.Second // a drain that did not begin within is dead,
-	drainSilent  = 10 * time.Second // and so is one that showed no life for so long
+	drainQueued  = 20 * time.Second // a drain that did not begin within died with its worker; one that only waits for a place ends when it has it
+	drainSilent  = 10 * time.Second // and one that showed no life for so long is dead
 	illAfter     = 10               // failures in a row after which new events wait
 	probeFirst   = 5 * time.Second  // how soon a failing endpoint is tried with a new event,
 	probeLast    = 5 * time.Minute  // and how late when it has been failing for long

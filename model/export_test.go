@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 	"github.com/uptrace/bun"
 
 	"parapet/model/trigger"
@@ -39,6 +40,15 @@ func (s *Service) ExplainCandidates(ctx context.Context, event string) (string, 
 	ids := bun.List([]uuid.UUID{id})
 	err = s.db.NewRaw(query, append(args, ids, ids)...).Scan(ctx, &lines)
 	return strings.Join(lines, "\n"), err
+}
+
+// HangAsRelay takes the relay's lock in a transaction that may idle for so long.
+func HangAsRelay(ctx context.Context, tx pgx.Tx, idle string) error {
+	if _, err := tx.Exec(ctx, briefly, idle); err != nil {
+		return err
+	}
+	_, err := tx.Exec(ctx, lockRelay, relayLock)
+	return err
 }
 
 // VisitedByRelay is how many pages a pass of the relay looks at to find what waits.

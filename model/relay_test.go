@@ -135,6 +135,25 @@ func TestManyRelaysNumberNothingTwice(t *testing.T) {
 	require.Len(t, proven(t, b, b.Acme), 20)
 }
 
+// A relay that hangs in its transaction keeps the others from numbering only until
+// the database has had enough of it.
+func TestARelayThatHangsIsReplaced(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	b.Quote("rain-excess", nil)
+	for _, idle := range []string{"0", "20ms"} { // 0: it may idle for ever
+		tx, err := b.DB.Pool.Begin(t.Context())
+		require.NoError(t, err)
+		require.NoError(t, model.HangAsRelay(t.Context(), tx, idle))
+		if idle == "0" {
+			require.Zero(t, relayed(t, b))
+		} else {
+			require.Eventually(t, func() bool { return relayed(t, b) == 1 }, time.Minute, 5*time.Millisecond)
+		}
+		_ = tx.Rollback(t.Context()) // the second is not there any more
+	}
+}
+
 // unfinished writes one event in a transaction that stays open.
 func unfinished(t *testing.T, b *modeltest.Bundle) pgx.Tx {
 	t.Helper()
