@@ -37,6 +37,13 @@ func (s *shop) behaviours(release <-chan struct{}) map[string]behaviour {
 	return map[string]behaviour{
 		"200": {answer: status(200), delivered: true, status: 200},
 		"500": {answer: status(500), status: 500, next: soon},
+		"slow": {delivered: true, status: 200, answer: func(w http.ResponseWriter, r *http.Request) {
+			select {
+			case <-time.After(100 * time.Millisecond):
+				w.WriteHeader(http.StatusOK)
+			case <-r.Context().Done():
+			}
+		}},
 		"100 KiB": {delivered: true, status: 200, answer: func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = w.Write([]byte(strings.Repeat("x", 100<<10)))
 		}},
@@ -83,7 +90,7 @@ func TestReceivers(t *testing.T) {
 	release := make(chan struct{})
 	defer close(release)
 	endpoints, want := map[string]*wire.WebhookEndpoint{}, s.behaviours(release)
-	for name, b := range want {
+	for name, b := range want { //nolint:paralleltest // one sender serves them all
 		endpoints[name] = s.endpoint(receive(t, b.answer), "quote.created")
 	}
 	secure := httptest.NewTLSServer(status(200)) // by nobody's certificate
@@ -98,27 +105,34 @@ func TestReceivers(t *testing.T) {
 	s.patience = 500 * time.Millisecond
 	s.start()
 	s.Quote("rain-excess", nil)
-	for name, b := range want {
-		s.eventually(func() bool { return len(s.deliveries(endpoints[name])) == 1 }, name)
-		delivery := s.deliveries(endpoints[name])[0]
-		attempt := delivery.Attempts[0]
-		require.Equal(t, map[bool]string{true: "delivered", false: "pending"}[b.delivered], delivery.Status, name)
-		require.LessOrEqual(t, len(attempt.Answer), 1<<10, name)
-		if b.status == 0 {
-			require.Nil(t, attempt.StatusCode, name)
-		} else {
-			require.Equal(t, b.status, *attempt.StatusCode, name)
-		}
-		if b.why == "" {
-			require.Nil(t, attempt.Error, name)
-		} else {
-			require.Equal(t, b.why, *attempt.Error, name)
-		}
-		if !b.delivered {
-			wait := delivery.NextAttemptAt.Sub(delivery.UpdatedAt)
-			require.GreaterOrEqual(t, wait, b.next, name)
-			require.LessOrEqual(t, wait, max(b.next+time.Minute, 6*time.Second), name)
-		}
+	for name, b := range want { //nolint:paralleltest // one sender serves them all
+		t.Run(name, func(t *testing.T) {
+			s.eventually(func() bool { return len(s.deliveries(endpoints[name])) == 1 }, name)
+			b.shows(t, s.deliveries(endpoints[name])[0])
+		})
+	}
+}
+
+// shows holds a delivery to what it looks like to the partner.
+func (b behaviour) shows(t *testing.T, delivery wire.Delivery) {
+	t.Helper()
+	attempt := delivery.Attempts[0]
+	require.Equal(t, map[bool]string{true: "delivered", false: "pending"}[b.delivered], delivery.Status)
+	require.LessOrEqual(t, len(attempt.Answer), 1<<10)
+	if b.status == 0 {
+		require.Nil(t, attempt.StatusCode)
+	} else {
+		require.Equal(t, b.status, *attempt.StatusCode)
+	}
+	if b.why == "" {
+		require.Nil(t, attempt.Error)
+	} else {
+		require.Equal(t, b.why, *attempt.Error)
+	}
+	if !b.delivered {
+		wait := delivery.NextAttemptAt.Sub(delivery.UpdatedAt)
+		require.GreaterOrEqual(t, wait, b.next)
+		require.LessOrEqual(t, wait, max(b.next+time.Minute, 6*time.Second))
 	}
 }
 
