@@ -90,7 +90,7 @@ func TestReceivers(t *testing.T) {
 	release := make(chan struct{})
 	defer close(release)
 	endpoints, want := map[string]*wire.WebhookEndpoint{}, s.behaviours(release)
-	for name, b := range want { //nolint:paralleltest // one sender serves them all
+	for name, b := range want {
 		endpoints[name] = s.endpoint(receive(t, b.answer), "quote.created")
 	}
 	secure := httptest.NewTLSServer(status(200)) // by nobody's certificate
