@@ -28,6 +28,7 @@ func commands() []command {
 		{"dev", "run everything on this machine, with tokens and curl lines", dev},
 		{"demo", "play the whole story over HTTP, from quote to payout", demo},
 		{"observe", "record a hazard feed's file or address", observe},
+		{"statement", "write what moved in the ledger as CSV", statement},
 		{"verify-events", "prove that no event was changed, lost or cut off", verifyEvents},
 		{"ops", "call an operation of operators on a running server; ops help lists them", ops},
 		{"doctor", "check the configuration and everything it names, and say what to do", doctor},

@@ -1,0 +1,91 @@
+package model_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/model"
+	"parapet/model/modeltest"
+)
+
+// copies writes a partner's records again, so many times, under other ids that refer
+// to each other as the first ones do, and are of long ago.
+func copies(b *testing.B, d *modeltest.Bundle, partner string, n int) {
+	b.Helper()
+	_, err := d.DB.Pool.Exec(b.Context(), fmt.Sprintf(`create or replace function again(was jsonb, i int) returns jsonb language sql immutable as
+		$$ select was || jsonb_object_agg(key, ('019000000000' || substr(md5(value || i), 13))::uuid) from jsonb_each_text(was)
+			where (key = 'id' or key like '%%\_id') and value is not null $$;
+		set session_replication_role = replica;
+		%s
+		set session_replication_role = default; analyze`, strings.Join(copying(partner, n), "\n")))
+	require.NoError(b, err)
+}
+
+func copying(partner string, n int) (statements []string) {
+	for table, other := range map[string]string{
+		"quotes": "", "policies": ", 'footprint', null, 'station', 'CHM00054511'", "claims": "", "payouts": "", "payout_methods": "", "payout_attempts": "",
+		"events": "", "timeline_entries": "", "ledger_entries": "", "event_numbers": ", 'sequence', x.sequence + i * (select count(*) from r)",
+		"rail_report_lines": ", 'number', x.number + i, 'report_id', x.report_id",
+	} {
+		of := "x.partner = '" + partner + "'"
+		if table == "rail_report_lines" {
+			of = "x.payout_id in (select id from payouts where partner = '" + partner + "')"
+		}
+		statements = append(statements, fmt.Sprintf(`with r as materialized (select x.*, to_jsonb(x) || jsonb_build_object('footprint', null, 'history', '[]', 'basis', '{}', 'context', '{}',
+				'price', '{}', 'cover', '{}', 'data', '{}') as j from %[1]s x where %[2]s)
+			insert into %[1]s select n.* from r as x, generate_series(1, %[3]d) i, jsonb_populate_record(null::%[1]s, again(x.j, i) || jsonb_build_object('version', x.j -> 'version'%[4]s)) n;`,
+			table, of, n, other))
+	}
+	return statements
+}
+
+// BenchmarkInvariants checks a book of 100,000 policies, 5,000 of which were paid:
+// all of it, and what changed by one bind.
+func BenchmarkInvariants(b *testing.B) {
+	d := modeltest.New(b, modeltest.Unchecked())
+	paid := d.As(d.Globex)
+	policy := paid.Cover("quake-circle", nil)
+	paid.Record(modeltest.PolicyIBAN(policy.ID))
+	d.Work()
+	d.Observe(modeltest.Quake("us1", d.Now(), epicentre, "6.4"))
+	d.Work()
+	payout := paid.OnlyClaim(policy).Payouts[0]
+	lines := []model.ReportLine{{Key: payout.ID + ".1", Reference: "ref-1", Amount: payout.Amount, Status: "settled"}}
+	_, err := d.Service.Reconcile(b.Context(), d.Operator, model.Report{Rail: modeltest.RailName, Name: "monday"}, reading(lines))
+	require.NoError(b, err)
+	d.Cover("quake-circle", nil)
+	d.Relay()
+	copies(b, d, "globex", 5_000)
+	copies(b, d, "acme", 95_000)
+	check := func(b *testing.B) {
+		b.Helper()
+		require.NoError(b, d.Service.CheckInvariants(b.Context()))
+		var slowest, all time.Duration
+		for _, invariant := range must(d.Service.ListInvariants(b.Context(), d.Operator)) {
+			require.Zero(b, invariant.Violations, invariant.Name)
+			slowest, all = max(slowest, invariant.Took), all+invariant.Took
+			if testing.Verbose() {
+				b.Log(invariant.Name, invariant.Took)
+			}
+		}
+		b.ReportMetric(float64(slowest.Milliseconds()), "slowest-ms")
+		b.ReportMetric(float64(all.Milliseconds()), "views-ms")
+	}
+	b.Run("All", func(b *testing.B) {
+		for b.Loop() {
+			_, err := d.DB.Pool.Exec(b.Context(), "truncate invariant_checks")
+			require.NoError(b, err)
+			check(b)
+		}
+	})
+	b.Run("Changed", func(b *testing.B) {
+		for b.Loop() {
+			d.Cover("quake-circle", nil)
+			check(b)
+		}
+	})
+}
