@@ -94,8 +94,7 @@ func TestTimeLimitsNest(t *testing.T) {
 func TestFeedsArePolledPeriodically(t *testing.T) {
 	t.Parallel()
 	none, two := Config{}, Config{Feeds: []FeedAddress{{feed.SourceUSGS, "http://a", time.Minute}, {feed.SourceNHC, "http://b", time.Hour}}}
-	require.Len(t, none.periodic(), 1, "the sweep alone")
-	require.Len(t, two.periodic(), 3)
+	require.Len(t, two.periodic(), len(none.periodic())+2)
 }
 
 func TestASecondPassWaitsForTheFirst(t *testing.T) {

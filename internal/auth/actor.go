@@ -27,11 +27,11 @@ func (v *Verifier) actor(c claims) (model.Actor, error) {
 		actor.Scopes = append(actor.Scopes, model.Scope(scope))
 	}
 	if actor.Client, err = v.clientName(c); err != nil {
-		return actor, invalid("%v", err)
+		return model.Actor{}, invalid("%v", err)
 	}
 	actor.Name = actor.Client
 	if actor.Partner, err = c.text(v.config.PartnerClaim); err != nil {
-		return actor, invalid("%v", err)
+		return model.Actor{}, invalid("%v", err)
 	}
 	if err := v.role(&actor); err != nil {
 		return model.Actor{Name: actor.Name, Client: actor.Client, Partner: actor.Partner}, err
@@ -42,9 +42,11 @@ func (v *Verifier) actor(c claims) (model.Actor, error) {
 		}
 	}
 	if actor.Has(model.ScopeObservationsWrite) {
-		err = v.sources(&actor, c)
+		if err := v.sources(&actor, c); err != nil {
+			return model.Actor{}, err
+		}
 	}
-	return actor, err
+	return actor, nil
 }
 
 // person is who works through an operator's client: what needs two people must tell

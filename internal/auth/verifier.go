@@ -164,9 +164,11 @@ func (v *Verifier) verify(ctx context.Context, raw string, now time.Time) (actor
 	if expiry, err = verified.check(head.typ, v.config.Audience, now); err != nil {
 		return actor, expiry, unacceptable(err)
 	}
-	actor, err = v.actor(verified.claims)
+	if actor, err = v.actor(verified.claims); err != nil {
+		return actor, expiry, err
+	}
 	actor.Until = expiry.UTC()
-	return actor, expiry, err
+	return actor, expiry, nil
 }
 
 // payload has go-oidc hand over the verified bytes, to be read by the strict
