@@ -14,3 +14,7 @@ import (
 func (r *mutationResolver) RecordObservations(ctx context.Context, input node.RecordObservationsInput) (*node.RecordObservationsPayload, error) {
 	return reader(ctx).RecordObservations(ctx, input)
 }
+
+func (r *mutationResolver) RehearseObservations(ctx context.Context, input node.RecordObservationsInput) (*node.RecordObservationsPayload, error) {
+	return reader(ctx).RehearseObservations(ctx, input)
+}

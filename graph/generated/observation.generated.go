@@ -253,6 +253,61 @@ func (ec *executionContext) fieldContext_RecordObservationsPayload_clientMutatio
 	return graphql.NewScalarFieldContext("RecordObservationsPayload", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
+func (ec *executionContext) _RehearseObservationsPayload_results(ctx context.Context, field graphql.CollectedField, obj *node.RecordObservationsPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RehearseObservationsPayload_results(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Results, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []wire.ObservationResult) graphql.Marshaler {
+			return ec.marshalNObservationResult2ᚕparapetᚋmodelᚋwireᚐObservationResultᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RehearseObservationsPayload_results(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RehearseObservationsPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ObservationResult(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RehearseObservationsPayload_clientMutationId(ctx context.Context, field graphql.CollectedField, obj *node.RecordObservationsPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RehearseObservationsPayload_clientMutationId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ClientMutationID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RehearseObservationsPayload_clientMutationId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RehearseObservationsPayload", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
 // endregion **************************** field.gotpl *****************************
 
 // region    **************************** input.gotpl *****************************
@@ -468,6 +523,43 @@ func (ec *executionContext) unmarshalInputRecordObservationsInput(ctx context.Co
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputRehearseObservationsInput(ctx context.Context, obj any) (node.RecordObservationsInput, error) {
+	var it node.RecordObservationsInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"observations", "clientMutationId"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "observations":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("observations"))
+			data, err := ec.unmarshalNObservationInput2ᚕparapetᚋgraphᚋnodeᚐObservationInputᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Observations = data
+		case "clientMutationId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("clientMutationId"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ClientMutationID = data
+		}
+	}
+	return it, nil
+}
+
 // endregion **************************** input.gotpl *****************************
 
 // region    ************************** interface.gotpl ***************************
@@ -620,6 +712,49 @@ func (ec *executionContext) _RecordObservationsPayload(ctx context.Context, sel 
 	return out
 }
 
+var rehearseObservationsPayloadImplementors = []string{"RehearseObservationsPayload"}
+
+func (ec *executionContext) _RehearseObservationsPayload(ctx context.Context, sel ast.SelectionSet, obj *node.RecordObservationsPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, rehearseObservationsPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RehearseObservationsPayload")
+		case "results":
+			out.Values[i] = ec._RehearseObservationsPayload_results(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "clientMutationId":
+			out.Values[i] = ec._RehearseObservationsPayload_clientMutationId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 // endregion **************************** object.gotpl ****************************
 
 // region    ***************************** type.gotpl *****************************
@@ -736,6 +871,21 @@ func (ec *executionContext) marshalNRecordingResult2string(ctx context.Context, 
 		}
 	}
 	return res
+}
+
+func (ec *executionContext) unmarshalNRehearseObservationsInput2parapetᚋgraphᚋnodeᚐRecordObservationsInput(ctx context.Context, v any) (node.RecordObservationsInput, error) {
+	res, err := ec.unmarshalInputRehearseObservationsInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNRehearseObservationsPayload2ᚖparapetᚋgraphᚋnodeᚐRecordObservationsPayload(ctx context.Context, sel ast.SelectionSet, v *node.RecordObservationsPayload) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._RehearseObservationsPayload(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalOPointInput2ᚖparapetᚋmodelᚋhazardᚐPoint(ctx context.Context, v any) (*hazard.Point, error) {

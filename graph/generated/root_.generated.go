@@ -739,6 +739,7 @@ type ComplexityRoot struct {
 		RecordObservations    func(childComplexity int, input node.RecordObservationsInput) int
 		RecordPayoutMethod    func(childComplexity int, input node.RecordPayoutMethodInput) int
 		RegisterPartner       func(childComplexity int, input node.RegisterPartnerInput) int
+		RehearseObservations  func(childComplexity int, input node.RecordObservationsInput) int
 		ReleasePayout         func(childComplexity int, input node.ReleasePayoutInput) int
 		ResolvePayout         func(childComplexity int, input node.ResolvePayoutInput) int
 		ResumeReleases        func(childComplexity int, input node.ResumeReleasesInput) int
@@ -1241,6 +1242,11 @@ type ComplexityRoot struct {
 	RegisterPartnerPayload struct {
 		ClientMutationID func(childComplexity int) int
 		Partner          func(childComplexity int) int
+	}
+
+	RehearseObservationsPayload struct {
+		ClientMutationID func(childComplexity int) int
+		Results          func(childComplexity int) int
 	}
 
 	ReleasePayoutPayload struct {
@@ -4448,6 +4454,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.RegisterPartner(childComplexity, args["input"].(node.RegisterPartnerInput)), true
+	case "Mutation.rehearseObservations":
+		if e.ComplexityRoot.Mutation.RehearseObservations == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_rehearseObservations_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.RehearseObservations(childComplexity, args["input"].(node.RecordObservationsInput)), true
 	case "Mutation.releasePayout":
 		if e.ComplexityRoot.Mutation.ReleasePayout == nil {
 			break
@@ -6875,6 +6892,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.RegisterPartnerPayload.Partner(childComplexity), true
 
+	case "RehearseObservationsPayload.clientMutationId":
+		if e.ComplexityRoot.RehearseObservationsPayload.ClientMutationID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RehearseObservationsPayload.ClientMutationID(childComplexity), true
+	case "RehearseObservationsPayload.results":
+		if e.ComplexityRoot.RehearseObservationsPayload.Results == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RehearseObservationsPayload.Results(childComplexity), true
+
 	case "ReleasePayoutPayload.clientMutationId":
 		if e.ComplexityRoot.ReleasePayoutPayload.ClientMutationID == nil {
 			break
@@ -7800,6 +7830,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputRecordObservationsInput,
 		ec.unmarshalInputRecordPayoutMethodInput,
 		ec.unmarshalInputRegisterPartnerInput,
+		ec.unmarshalInputRehearseObservationsInput,
 		ec.unmarshalInputReleasePayoutInput,
 		ec.unmarshalInputReportLineInput,
 		ec.unmarshalInputResolvePayoutInput,
@@ -9403,6 +9434,27 @@ type SetMoratoriumRulePayload {
   source. Errors: validation_failed.
   """
   recordObservations("What was measured." input: RecordObservationsInput!): RecordObservationsPayload!
+  """
+  Rehearse: record what might be measured, seen by your own policies only, which are judged and paid by it. In development and
+  where it is configured; elsewhere not_found. Scope claims:write. Errors: not_found, validation_failed.
+  """
+  rehearseObservations("What to suppose was measured." input: RehearseObservationsInput!): RehearseObservationsPayload!
+}
+
+"A batch of measurements to rehearse."
+input RehearseObservationsInput {
+  "1 to 1000."
+  observations: [ObservationInput!]!
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
+  clientMutationId: String
+}
+
+"What was rehearsed."
+type RehearseObservationsPayload {
+  "What became of each, in their order."
+  results: [ObservationResult!]!
+  "As it was sent."
+  clientMutationId: String
 }
 
 "A batch of measurements."
@@ -14774,6 +14826,16 @@ func (ec *executionContext) childFields_RegisterPartnerPayload(ctx context.Conte
 		return ec.fieldContext_RegisterPartnerPayload_clientMutationId(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type RegisterPartnerPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_RehearseObservationsPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "results":
+		return ec.fieldContext_RehearseObservationsPayload_results(ctx, field)
+	case "clientMutationId":
+		return ec.fieldContext_RehearseObservationsPayload_clientMutationId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RehearseObservationsPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_ReleasePayoutPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

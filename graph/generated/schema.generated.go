@@ -39,6 +39,7 @@ type MutationResolver interface {
 	LiftMoratorium(ctx context.Context, input node.LiftMoratoriumInput) (*node.MoratoriumPayload, error)
 	SetMoratoriumRule(ctx context.Context, input node.SetMoratoriumRuleInput) (*node.SetMoratoriumRulePayload, error)
 	RecordObservations(ctx context.Context, input node.RecordObservationsInput) (*node.RecordObservationsPayload, error)
+	RehearseObservations(ctx context.Context, input node.RecordObservationsInput) (*node.RecordObservationsPayload, error)
 	CancelPolicy(ctx context.Context, input node.CancelPolicyInput) (*node.CancelPolicyPayload, error)
 	DecideClaim(ctx context.Context, input node.DecideClaimInput) (*node.ClaimPayload, error)
 	WithdrawClaim(ctx context.Context, input node.WithdrawClaimInput) (*node.ClaimPayload, error)
@@ -428,6 +429,20 @@ func (ec *executionContext) field_Mutation_registerPartner_args(ctx context.Cont
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (node.RegisterPartnerInput, error) {
 			return ec.unmarshalNRegisterPartnerInput2parapetᚋgraphᚋnodeᚐRegisterPartnerInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_rehearseObservations_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (node.RecordObservationsInput, error) {
+			return ec.unmarshalNRehearseObservationsInput2parapetᚋgraphᚋnodeᚐRecordObservationsInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -2152,6 +2167,50 @@ func (ec *executionContext) fieldContext_Mutation_recordObservations(ctx context
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Mutation_recordObservations_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_rehearseObservations(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_rehearseObservations(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().RehearseObservations(ctx, fc.Args["input"].(node.RecordObservationsInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *node.RecordObservationsPayload) graphql.Marshaler {
+			return ec.marshalNRehearseObservationsPayload2ᚖparapetᚋgraphᚋnodeᚐRecordObservationsPayload(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_rehearseObservations(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RehearseObservationsPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_rehearseObservations_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -5387,6 +5446,13 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 		case "recordObservations":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_recordObservations(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "rehearseObservations":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_rehearseObservations(ctx, field)
 			})
 			if out.Values[i] == graphql.Null {
 				out.Invalids++

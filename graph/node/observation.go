@@ -35,13 +35,22 @@ type RecordObservationsPayload struct {
 
 // RecordObservations keeps what a source measured.
 func (r *Reader) RecordObservations(ctx context.Context, in RecordObservationsInput) (*RecordObservationsPayload, error) {
+	return r.observed(ctx, in, false)
+}
+
+// RehearseObservations keeps what a partner supposes, for its own policies.
+func (r *Reader) RehearseObservations(ctx context.Context, in RecordObservationsInput) (*RecordObservationsPayload, error) {
+	return r.observed(ctx, in, true)
+}
+
+func (r *Reader) observed(ctx context.Context, in RecordObservationsInput, sandbox bool) (*RecordObservationsPayload, error) {
 	batch, err := in.batch()
 	if err != nil {
 		return nil, err
 	}
 	list, err := mutate(ctx, r, in.ClientMutationID, batch,
 		func(ctx context.Context, actor model.Actor, in []wire.ObservationInput) (*wire.List[wire.ObservationResult], error) {
-			results, err := r.Service.RecordObservations(ctx, actor, in, false)
+			results, err := r.Service.RecordObservations(ctx, actor, in, sandbox)
 			return &wire.List[wire.ObservationResult]{Data: results}, err
 		})
 	if err != nil {

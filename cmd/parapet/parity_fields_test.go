@@ -1,0 +1,55 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// fieldOf is the field of the schema that does, or shows, what an operation of REST
+// does.
+var fieldOf = map[string]string{
+	"createQuote": "Mutation.createQuote", "getQuote": "Query.quote", "listQuotes": "Query.quotes",
+	"createPolicy": "Mutation.bindPolicy", "getPolicy": "Query.policy", "listPolicies": "Query.policies",
+	"createClaim": "Mutation.openClaim", "getClaim": "Query.claim", "listClaims": "Query.claims", "listTimeline": "Claim.timeline",
+	"createAttachment": "Mutation.addAttachment", "listAttachments": "Claim.attachments", "downloadAttachment": "Attachment.downloadUrl",
+	"createMessage": "Mutation.addMessage", "listMessages": "Claim.messages",
+	"createPayoutMethod": "Mutation.recordPayoutMethod", "listPayoutMethods": "Claim.payoutMethods",
+	"listPayouts": "Claim.payouts", "getPayout": "Query.payout", "listProducts": "Query.products", "getProduct": "Query.product",
+	"createObservations": "Mutation.recordObservations", "createSandboxObservations": "Mutation.rehearseObservations",
+	"listEvents": "Query.events", "getEvent": "Query.event",
+	"createWebhookEndpoint": "Mutation.createWebhookEndpoint", "getWebhookEndpoint": "Query.webhookEndpoint", "listWebhookEndpoints": "Query.webhookEndpoints",
+	"updateWebhookEndpoint": "Mutation.changeWebhookEndpoint", "deleteWebhookEndpoint": "Mutation.deleteWebhookEndpoint",
+	"rotateWebhookSecret": "Mutation.rotateWebhookSecret", "testWebhookEndpoint": "Mutation.testWebhookEndpoint",
+	"listDeliveries": "WebhookEndpoint.deliveries", "retryDelivery": "Mutation.retryDelivery",
+}
+
+// TestGraphQLDoesAllThatRESTDoes holds the served OpenAPI document against the
+// served schema.
+func TestGraphQLDoesAllThatRESTDoes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	fields := map[string]bool{}
+	said := w.call(t, "acme", "POST", "/graphql", `{"query": "{ __schema { types { name fields { name } } } }"}`, 200)
+	for _, each := range said["data"].(map[string]any)["__schema"].(map[string]any)["types"].([]any) {
+		kind := each.(map[string]any)
+		members, _ := kind["fields"].([]any)
+		for _, field := range members {
+			fields[kind["name"].(string)+"."+field.(map[string]any)["name"].(string)] = true
+		}
+	}
+	operations := 0
+	for path, methods := range w.call(t, "acme", "GET", "/v1/openapi.json", "", 200)["paths"].(map[string]any) {
+		for method, operation := range methods.(map[string]any) {
+			described, _ := operation.(map[string]any)
+			name, named := described["operationId"].(string)
+			if !named {
+				continue
+			}
+			operations++
+			require.NotEmpty(t, fieldOf[name], "say in fieldOf what does over GraphQL what %s %s does", method, path)
+			require.True(t, fields[fieldOf[name]], "%s is missing for %s", fieldOf[name], name)
+		}
+	}
+	require.Len(t, fieldOf, operations, "an operation is not there any more")
+}

@@ -1,0 +1,33 @@
+package graph_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestWhatIsRehearsedIsOnesOwn(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	policy := d.Cover("quake-circle", map[string]any{"location": map[string]any{"latitude": hualien.Latitude, "longitude": hualien.Longitude}})
+	d.After(time.Hour)
+	const rehearse = `mutation($in: RehearseObservationsInput!) { rehearseObservations(input: $in) { clientMutationId results { result id errors { detail } } } }`
+	in := map[string]any{"in": map[string]any{"clientMutationId": "k1", "observations": []any{map[string]any{
+		"source": "usgs", "sourceEventId": "drill", "kind": "EARTHQUAKE", "occurredAt": d.Now().Add(-time.Minute), "stage": "FINAL",
+		"location": map[string]any{"latitude": hualien.Latitude, "longitude": hualien.Longitude},
+		"measures": []any{map[string]any{"name": "magnitude", "value": "7.1", "unit": "mw"}, map[string]any{"name": "depth", "value": "10", "unit": "km"}},
+	}}}}
+	made := d.data(t, rehearse, in)
+	require.Equal(t, made, d.data(t, rehearse, in), "sent again")
+	result := made["rehearseObservations"].(map[string]any)["results"].([]any)[0].(map[string]any)
+	require.Equal(t, "CREATED", result["result"])
+	d.Work()
+	require.Equal(t, "drill", d.OnlyClaim(policy).Occurrence.SourceEventID)
+	const seen = `query($id: ID!) { node(id: $id) { id } }`
+	require.NotNil(t, d.data(t, seen, map[string]any{"id": result["id"]})["node"])
+	require.Nil(t, d.dataAs(t, "globex", seen, map[string]any{"id": result["id"]})["node"])
+	for who, code := range map[string]string{"operator": "insufficient_scope", "source": "insufficient_scope", "nobody": "insufficient_scope"} {
+		require.Equal(t, code, d.ask(t, ask{as: who, document: rehearse, variables: in}).code(), who)
+	}
+}
