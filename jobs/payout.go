@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/riverqueue/river"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
 
 	"parapet/jobs/rail"
 	"parapet/model"
@@ -81,7 +83,8 @@ type releasePayout struct {
 	service *model.Service
 	rail    rail.Rail
 	log     *slog.Logger
-	at      func(step) // tests let a worker die here; nil outside
+	tracer  trace.Tracer // nil makes no spans
+	at      func(step)   // tests let a worker die here; nil outside
 }
 
 // Work implements river.Worker.
@@ -126,6 +129,8 @@ func (w *releasePayout) reach(at step) {
 func (w *releasePayout) pay(ctx context.Context, orders []*model.Release) []model.RailAnswer {
 	ctx, cancel := context.WithTimeout(ctx, railTimeout)
 	defer cancel()
+	ctx, ended := span(ctx, w.tracer, "rail "+w.rail.Name(), trace.SpanKindClient, attribute.String("parapet.payout", orders[0].PayoutID), attribute.Int("parapet.orders", len(orders)))
+	defer ended()
 	results := make([]rail.Result, len(orders))
 	var fresh []int
 	for i, order := range orders {

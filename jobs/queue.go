@@ -54,8 +54,10 @@ var errNoTransaction = errors.New("jobs: the connection is not inside a transact
 // Insert implements model.Queue.
 func (q *Queue) Insert(ctx context.Context, conn bun.Conn, jobs []model.Job) error {
 	params := make([]river.InsertManyParams, len(jobs))
+	place := placeOf(ctx)
 	for i, job := range jobs {
 		params[i] = river.InsertManyParams{Args: job, InsertOpts: options(job.Kind())}
+		params[i].InsertOpts.Metadata = place
 		if drain, ok := job.(model.DrainEndpoint); ok && drain.Ill {
 			params[i].InsertOpts.Queue = queueIll
 		}

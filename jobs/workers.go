@@ -12,6 +12,7 @@ import (
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/rivertype"
+	"go.opentelemetry.io/otel/trace"
 
 	"parapet/jobs/feed"
 	"parapet/jobs/rail"
@@ -83,6 +84,9 @@ type Config struct {
 	Fetch      *feed.Fetcher // reads Feeds
 	Sender     *webhook.Sender
 	Log        *slog.Logger
+	// Tracer makes a span of every attempt and of every call to the rail, in the trace
+	// of what asked for the job; nil makes none.
+	Tracer trace.Tracer
 	// Meter is told of every attempt: done, later or failed; nil tells nobody.
 	Meter func(kind, outcome string, took time.Duration)
 }
@@ -104,7 +108,7 @@ func NewWorkers(c Config) (*Workers, error) {
 		FetchPollInterval: 200 * time.Millisecond, FetchCooldown: 50 * time.Millisecond,
 		JobTimeout: jobTimeout, RescueStuckJobsAfter: rescueAfter,
 		CompletedJobRetentionPeriod: time.Hour, DiscardedJobRetentionPeriod: 24 * time.Hour,
-		Middleware:  []rivertype.Middleware{&logging{log: c.Log, meter: c.Meter}},
+		Middleware:  []rivertype.Middleware{&spans{tracer: c.Tracer}, &logging{log: c.Log, meter: c.Meter}},
 		RetryPolicy: &river.DefaultClientRetryPolicy{},
 	})
 	if err != nil {
@@ -122,7 +126,7 @@ func (c Config) workers() *river.Workers {
 		return later(c.Service.EvaluateRain(ctx, job.Args))
 	}))
 	river.AddWorker(workers, &verifyPayoutMethod{service: c.Service, rail: c.Rail})
-	river.AddWorker(workers, &releasePayout{service: c.Service, rail: c.Rail, log: c.Log})
+	river.AddWorker(workers, &releasePayout{service: c.Service, rail: c.Rail, log: c.Log, tracer: c.Tracer})
 	river.AddWorker(workers, &writeFiles{service: c.Service, rail: c.Rail})
 	river.AddWorker(workers, &drainEndpoint{service: c.Service, sender: c.Sender})
 	river.AddWorker(workers, &pollFeed{service: c.Service, fetch: c.Fetch})

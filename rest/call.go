@@ -24,7 +24,7 @@ type call struct {
 	base       string          // the base address as it was called
 	began      time.Time       // zero without a clock
 	id         string          // X-Request-Id
-	trace      trace           // traceparent
+	trace      place           // traceparent
 	route      *route          // nil until one was found
 	actor      model.Actor     // who asks; zero until authenticated
 	query      *query          // what was asked besides; nil until read
@@ -92,12 +92,14 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if d.Now != nil {
 		c.began = d.Now()
 	}
+	ctx, ended := d.span(ctx, c, r)
 	defer func() {
 		panicked := recover()
 		if panicked != nil {
 			d.survive(ctx, c, panicked)
 		}
 		d.log(ctx, c)
+		ended()
 		if c.aborted() {
 			panic(http.ErrAbortHandler) // cut the connection: half an answer must not look whole
 		}

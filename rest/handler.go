@@ -16,6 +16,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"parapet/internal/refusal"
 	"parapet/model"
 )
@@ -55,6 +57,8 @@ type Config struct {
 	// from everybody else; nil means 1000 requests a second, 2000 in one go, on this
 	// node alone, and nothing where Limiter is Unlimited.
 	Strangers Limiter
+	// Tracer makes a span of every request; nil makes none.
+	Tracer trace.Tracer
 	// Refused is told who was refused for want of a permission; nil tells nobody.
 	Refused func(model.Actor, *model.Error)
 	// Beside are other doors of the same server, by address. They find a visit in

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"maps"
 	"net"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/sync/errgroup"
 
 	"parapet/graph"
@@ -21,6 +21,7 @@ import (
 	"parapet/internal/auth"
 	"parapet/internal/egress"
 	"parapet/internal/filestore"
+	"parapet/internal/tracing"
 	"parapet/jobs"
 	"parapet/jobs/feed"
 	"parapet/jobs/rail"
@@ -47,6 +48,8 @@ type app struct {
 	console  *jobs.Console           // nil without the desk
 	desk     map[string]http.Handler // the operators' pages
 	metrics  *metrics
+	tracer   trace.Tracer // nil without a collector
+	untrace  func(context.Context) error
 	workers  *jobs.Workers
 }
 
@@ -77,6 +80,9 @@ func newApp(ctx context.Context, s settings, keys model.Keys, log *slog.Logger) 
 	if a.service, err = model.New(model.Config{DB: a.db, Queue: queue, Jobs: queue.NewDesk(a.river), Files: a.files, Keys: keys, Development: s.Rehearsal, Webhooks: a.webhooks()}); err != nil {
 		return a, err
 	}
+	if a.tracer, a.untrace, err = tracing.Open(ctx); err != nil {
+		return a, err
+	}
 	a.metrics = newMetrics(a.service, a.river, log)
 	if err := a.wireWorkers(); err != nil {
 		return a, err
@@ -105,7 +111,7 @@ func (a *app) wireWorkers() error {
 	a.workers, err = jobs.NewWorkers(jobs.Config{
 		Pool: a.river, Service: a.service, Rail: payment, FilesEvery: a.settings.RailFilesEvery,
 		Feeds: feeds, Fetch: &feed.Fetcher{Client: a.guard.Client(feed.FetchTimeout, egress.FollowRedirects)}, Log: a.log,
-		Sender: &webhook.Sender{Client: a.guard.Client(webhook.Timeout), Now: time.Now}, Meter: a.metrics.job,
+		Sender: &webhook.Sender{Client: a.guard.Client(webhook.Timeout), Now: time.Now}, Meter: a.metrics.job, Tracer: a.tracer,
 	})
 	return err
 }
@@ -126,7 +132,7 @@ func (a *app) wireAPI() error {
 	a.handler, err = rest.New(rest.Config{
 		Service: a.service, Family: a.settings.Family, BaseURL: a.settings.BaseURL, Log: a.log, Development: a.settings.Rehearsal,
 		Authenticate: verifier.Verify, Now: time.Now, Issuers: a.settings.Issuers, Limiter: a.limiter(), Strangers: a.strangers(),
-		Beside: doors, Meter: a.metrics.request, Refused: a.service.Refused,
+		Beside: doors, Meter: a.metrics.request, Refused: a.service.Refused, Tracer: a.tracer,
 		Alive: a.river.Ping, // not the pool that requests wait for
 		Ready: func(ctx context.Context) error {
 			return errors.Join(a.db.Pool.Ping(ctx), migrations.Check(ctx, a.db.Pool), verifier.Ready(ctx))
@@ -257,6 +263,11 @@ func serveUntil(ctx context.Context, server *http.Server, listener net.Listener)
 
 // close lets go of everything; it may be called on a half-built app.
 func (a *app) close() {
+	if a.untrace != nil {
+		last, cancel := context.WithTimeout(context.Background(), vitalsTimeout)
+		defer cancel()
+		_ = a.untrace(last) // spans that nobody takes are lost, and nothing else
+	}
 	if a.river != nil {
 		a.river.Close()
 	}
@@ -282,13 +293,4 @@ func riverPool(ctx context.Context, url string) (*pgxpool.Pool, error) {
 	}
 	config.MaxConns = riverConnections
 	return pgxpool.NewWithConfig(ctx, config)
-}
-
-// logger writes one JSON line an event.
-func logger(out io.Writer, level string) (*slog.Logger, error) {
-	var l slog.Level
-	if err := l.UnmarshalText([]byte(level)); err != nil {
-		return nil, fmt.Errorf("PARAPET_LOG_LEVEL: use debug, info, warn or error: %w", err)
-	}
-	return slog.New(slog.NewJSONHandler(out, &slog.HandlerOptions{Level: l})), nil
 }

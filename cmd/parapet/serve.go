@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"os"
 
@@ -119,4 +120,13 @@ func migrate(ctx context.Context, args []string, out io.Writer) error {
 	}
 	_, _ = fmt.Fprintln(out, "the database is at this release's schema")
 	return nil
+}
+
+// logger writes one JSON line an event.
+func logger(out io.Writer, level string) (*slog.Logger, error) {
+	var l slog.Level
+	if err := l.UnmarshalText([]byte(level)); err != nil {
+		return nil, fmt.Errorf("PARAPET_LOG_LEVEL: use debug, info, warn or error: %w", err)
+	}
+	return slog.New(slog.NewJSONHandler(out, &slog.HandlerOptions{Level: l})), nil
 }
