@@ -63,6 +63,6 @@ func TestInvariantsAndStopsOverGraphQL(t *testing.T) {
 	resumed := d.dataAs(t, "operator", resume, nil)["resumeReleases"].(map[string]any)["releaseStop"]
 	require.Equal(t, map[string]any{"resumedBy": d.Operator.Name, "resumeReason": "All is well."}, resumed)
 	after := d.dataAs(t, "operator", list, nil)
-	require.NotNil(t, after["invariants"].([]any)[0].(map[string]any)["wholeCheckedAt"], "they were checked before payouts went on")
+	require.NotNil(t, after["invariants"].([]any)[0].(map[string]any)["checkedAt"], "they were checked before payouts went on")
 	require.Len(t, after["releaseStops"], 1)
 }

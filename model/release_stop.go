@@ -70,15 +70,15 @@ func (s *Service) StopReleases(ctx context.Context, actor Actor, in StopRequest)
 	})
 }
 
-// ResumeReleases lets payouts go out again. The invariants are checked once more;
-// while one is violated it is refused, unless the operator acknowledges: what stands
-// violated then stops nothing any more, what comes after does. Operators only. Errors:
-// validation_failed, state_conflict.
+// ResumeReleases lets payouts go out again. What stood violated and what changed
+// lately is checked once more; while an invariant is violated it is refused, unless
+// the operator acknowledges: what stands violated then stops nothing any more, what
+// comes after does. Operators only. Errors: validation_failed, state_conflict.
 func (s *Service) ResumeReleases(ctx context.Context, actor Actor, in ResumeRequest) (*ReleaseStop, error) {
 	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
 		return nil, err
 	}
-	if err := s.CheckInvariants(ctx); err != nil {
+	if err := s.checkInvariants(ctx, false); err != nil {
 		return nil, explain(err)
 	}
 	return s.stopChange(ctx, actor, in.Reason, func(ctx context.Context, u *unit, standing *stopRow) (*stopRow, error) {
