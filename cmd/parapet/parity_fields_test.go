@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -52,4 +53,27 @@ func TestGraphQLDoesAllThatRESTDoes(t *testing.T) {
 		}
 	}
 	require.Len(t, fieldOf, operations, "an operation is not there any more")
+}
+
+// TestBothDoorsRefuseAlike asks both doors for what neither understands.
+func TestBothDoorsRefuseAlike(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	acme := w.tokenOf(t, "acme")
+	const quotes = "/v1/quotes"
+	for code, refused := range map[string]struct{ token, method, path, body, graph string }{
+		"token_missing":     {"", "GET", quotes, "", `{"query": "{ viewer { kind } }"}`},
+		"token_invalid":     {"forged", "GET", quotes, "", `{"query": "{ viewer { kind } }"}`},
+		"malformed_json":    {acme, "POST", quotes, `{"product":`, `{"query":`},
+		"duplicate_field":   {acme, "POST", quotes, `{"product": "a", "product": "b"}`, `{"query": "{ viewer { kind } }", "query": "{ viewer { kind } }"}`},
+		"body_too_large":    {acme, "POST", quotes, strings.Repeat(" ", 1<<20+1), strings.Repeat(" ", 1<<20+1)},
+		"cursor_invalid":    {acme, "GET", quotes + "?cursor=made-up", "", `{"query": "{ quotes(after: \"made-up\") { nodes { id } } }"}`},
+		"parameter_invalid": {acme, "GET", quotes + "?limit=101", "", `{"query": "{ quotes(first: 101) { nodes { id } } }"}`},
+	} {
+		_, said := w.do(t, refused.token, refused.method, refused.path, refused.body)
+		require.Equal(t, code, said["code"], "%s over REST", code)
+		_, answer := w.do(t, refused.token, "POST", "/graphql", refused.graph)
+		require.NotEmpty(t, answer["errors"], code)
+		require.Equal(t, code, answer["errors"].([]any)[0].(map[string]any)["extensions"].(map[string]any)["code"], "%s over GraphQL", code)
+	}
 }
