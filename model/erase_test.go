@@ -58,7 +58,10 @@ func TestAPolicyholderIsErasedAndTheHistoryProved(t *testing.T) {
 	b.Work()
 	require.NoError(t, b.Service.KeepRefusals(t.Context()))
 	b.Relay()
-	before := []any{b.Policy(policy.ID).Premium, b.Policy(policy.ID).TermsHash, b.Claim(claim.ID).Amount}
+	kept := func() []any {
+		return []any{b.Policy(policy.ID).Premium, b.Policy(policy.ID).TermsHash, b.Claim(claim.ID).Amount}
+	}
+	before := kept()
 	erase := func() (*model.Erasure, error) {
 		return b.Service.EraseHolder(t.Context(), b.Operator, model.ErasureRequest{Partner: "acme", Email: strings.ToUpper(email), Reason: "They asked for it."})
 	}
@@ -98,7 +101,7 @@ func TestAPolicyholderIsErasedAndTheHistoryProved(t *testing.T) {
 	_, _, err = b.Service.OpenAttachment(t.Context(), b.Acme, claim.ID, document.ID)
 	require.Equal(t, model.CodeNotFound, failure(t, err).Code)
 	require.Nil(t, b.Policy(policy.ID).Policyholder)
-	require.Equal(t, before, []any{b.Policy(policy.ID).Premium, b.Policy(policy.ID).TermsHash, b.Claim(claim.ID).Amount})
+	require.Equal(t, before, kept())
 	after := proof()
 	require.Equal(t, int64(done.Events), after.Redacted)
 	require.Equal(t, []any{true, whole.Hash, whole.Last}, []any{after.Intact, after.Hash, after.Last}, after.Faults)

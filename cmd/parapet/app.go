@@ -49,7 +49,7 @@ type app struct {
 	desk     map[string]http.Handler // the operators' pages
 	metrics  *metrics
 	tracer   trace.Tracer // nil without a collector
-	untrace  func(context.Context) error
+	untrace  func()
 	workers  *jobs.Workers
 }
 
@@ -264,9 +264,7 @@ func serveUntil(ctx context.Context, server *http.Server, listener net.Listener)
 // close lets go of everything; it may be called on a half-built app.
 func (a *app) close() {
 	if a.untrace != nil {
-		last, cancel := context.WithTimeout(context.Background(), vitalsTimeout)
-		defer cancel()
-		_ = a.untrace(last) // spans that nobody takes are lost, and nothing else
+		a.untrace()
 	}
 	if a.river != nil {
 		a.river.Close()

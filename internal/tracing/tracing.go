@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	"go.opentelemetry.io/otel/propagation"
@@ -20,10 +21,13 @@ import (
 // set.
 const name = "parapet"
 
+// lastSpans is how long the end waits for a collector.
+const lastSpans = 5 * time.Second
+
 // Open is a tracer that exports as OTEL_* say; nil where they name no collector.
 // Stop it at the end, so that the last spans are sent.
-func Open(ctx context.Context) (tracer trace.Tracer, stop func(context.Context) error, err error) {
-	stop = func(context.Context) error { return nil }
+func Open(ctx context.Context) (tracer trace.Tracer, stop func(), err error) {
+	stop = func() {}
 	if os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT")+os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") == "" ||
 		strings.EqualFold(os.Getenv("OTEL_SDK_DISABLED"), "true") || os.Getenv("OTEL_TRACES_EXPORTER") == "none" {
 		return nil, stop, nil
@@ -32,8 +36,12 @@ func Open(ctx context.Context) (tracer trace.Tracer, stop func(context.Context) 
 	if err != nil {
 		return nil, stop, fmt.Errorf("traces: %w", err)
 	}
-	tracer, stop = With(sdk.WithBatcher(exporter))
-	return tracer, stop, nil
+	tracer, flush := With(sdk.WithBatcher(exporter))
+	return tracer, func() {
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastSpans)
+		defer cancel()
+		_ = flush(last) // spans that nobody takes are lost, and nothing else
+	}, nil
 }
 
 // With is a tracer with options of the SDK.
