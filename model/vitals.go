@@ -19,7 +19,7 @@ type Vitals struct {
 	ReviewsOverdue int64         // deferred claims whose review is overdue
 	ExpiryOverdue  int64         // policies and quotes past their time that no sweep has moved
 	Violations     int64         // of invariants, acknowledged ones left out
-	Unchecked      time.Duration // since the invariant that was checked longest ago was
+	Unchecked      time.Duration // since the invariant that was checked longest ago was; since the first partner while none was
 	Stopped        time.Duration // since the release of payouts was stopped, while it is
 }
 
@@ -56,7 +56,7 @@ select
 	(select count(*) from quotes where status = 'priced' and expires_at < now - interval '10 minutes')
 		+ (select count(*) from policies where status = 'active' and expires_at < now - interval '10 minutes') as expiry_overdue,
 	(select count(*) from invariant_violations where acknowledged_at is null) as violations,
-	coalesce((select extract(epoch from now - min(checked_at)) from invariant_checks), 0)::bigint as unchecked,
+	coalesce(extract(epoch from now - coalesce((select min(checked_at) from invariant_checks), (select min(created_at) from partners))), 0)::bigint as unchecked,
 	coalesce((select extract(epoch from now - stopped_at) from release_stops where resumed_at is null), 0)::bigint as stopped
 from clock`
 

@@ -15,6 +15,7 @@ func TestEveryVitalIsProvoked(t *testing.T) {
 	b := modeltest.New(t, modeltest.Unchecked())
 	quiet, err := b.Service.Vitals(t.Context(), b.Operator)
 	require.NoError(t, err)
+	quiet.Unchecked = 0 // nobody runs the checks here
 	require.Equal(t, model.Vitals{}, *quiet, "a quiet service worries nobody")
 
 	policy := b.Cover("quake-circle", nil)
@@ -57,4 +58,18 @@ func TestEveryVitalIsProvoked(t *testing.T) {
 	require.EqualValues(t, 1, v.Disabled, endpoint.ID)
 	_, err = b.Service.Vitals(t.Context(), b.Acme)
 	require.Equal(t, model.CodeInsufficientScope, model.CodeOf(err))
+}
+
+func TestMoneyInDoubtIsCountedByItsReason(t *testing.T) {
+	t.Parallel()
+	for reason, answer := range map[string]model.RailAnswer{"": modeltest.Unknown, "rail_mismatch": modeltest.Mismatched, "rail_rejected": modeltest.Refused} {
+		b, _, payout := ending(t, answer)
+		b.After(time.Hour)
+		doubt := must(b.Service.Vitals(t.Context(), b.Operator)).Doubt
+		require.Len(t, doubt, 1, reason)
+		require.Equal(t, reason, doubt[0].Reason)
+		require.Equal(t, payout.Amount.Amount, doubt[0].Amount)
+		require.EqualValues(t, 1, doubt[0].Count)
+		require.GreaterOrEqual(t, doubt[0].Oldest, time.Hour)
+	}
 }

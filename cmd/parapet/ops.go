@@ -41,7 +41,8 @@ func verbs() map[string]verb {
 	all := map[string]verb{}
 	for keyword, root := range map[string]*ast.Definition{"query": schema.Query, "mutation": schema.Mutation} {
 		for _, field := range root.Fields {
-			operators := strings.Contains(strings.Join(strings.Fields(field.Description), " "), "Scope operator")
+			said := strings.Join(strings.Fields(field.Description), " ")
+			operators := strings.Contains(said, "Scope operator") || strings.Contains(said, "of an operator")
 			if !strings.HasPrefix(field.Name, "__") && (operators || keyword == "query") {
 				all[kebab(field.Name)] = verb{field, keyword, schema}
 			}

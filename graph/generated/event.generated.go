@@ -879,6 +879,29 @@ func (ec *executionContext) fieldContext_HistoryProof_hash(_ context.Context, fi
 	return graphql.NewScalarFieldContext("HistoryProof", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
+func (ec *executionContext) _HistoryProof_redacted(ctx context.Context, field graphql.CollectedField, obj *wire.HistoryProof) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_HistoryProof_redacted(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Redacted, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNLong2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_HistoryProof_redacted(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("HistoryProof", field, false, false, errors.New("field of type Long does not have child fields"))
+}
+
 func (ec *executionContext) _HistoryProof_checkpoints(ctx context.Context, field graphql.CollectedField, obj *wire.HistoryProof) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -1468,6 +1491,11 @@ func (ec *executionContext) _HistoryProof(ctx context.Context, sel ast.Selection
 			}
 		case "hash":
 			out.Values[i] = ec._HistoryProof_hash(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "redacted":
+			out.Values[i] = ec._HistoryProof_redacted(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}

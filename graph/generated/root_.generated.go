@@ -558,6 +558,7 @@ type ComplexityRoot struct {
 		Intact      func(childComplexity int) int
 		Last        func(childComplexity int) int
 		Partner     func(childComplexity int) int
+		Redacted    func(childComplexity int) int
 		SignedAt    func(childComplexity int) int
 	}
 
@@ -3593,6 +3594,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.HistoryProof.Partner(childComplexity), true
+	case "HistoryProof.redacted":
+		if e.ComplexityRoot.HistoryProof.Redacted == nil {
+			break
+		}
+
+		return e.ComplexityRoot.HistoryProof.Redacted(childComplexity), true
 	case "HistoryProof.signedAt":
 		if e.ComplexityRoot.HistoryProof.SignedAt == nil {
 			break
@@ -8593,7 +8600,7 @@ type Event implements Node {
   partner: String!
   "When it was made."
   createdAt: DateTime!
-  "An event never changes."
+  "An event never changes, but for personal data that is taken out of it."
   updatedAt: DateTime!
   "An event never changes: 1."
   version: Long!
@@ -8735,6 +8742,8 @@ type HistoryProof {
   last: Long!
   "Hash of the last one, as the chain has it."
   hash: String!
+  "Of these, events whose personal data was taken out; what they were is signed."
+  redacted: Long!
   "Signed checkpoints that were checked."
   checkpoints: Long!
   "When the last checkpoint was signed."
@@ -13626,6 +13635,8 @@ func (ec *executionContext) childFields_HistoryProof(ctx context.Context, field 
 		return ec.fieldContext_HistoryProof_last(ctx, field)
 	case "hash":
 		return ec.fieldContext_HistoryProof_hash(ctx, field)
+	case "redacted":
+		return ec.fieldContext_HistoryProof_redacted(ctx, field)
 	case "checkpoints":
 		return ec.fieldContext_HistoryProof_checkpoints(ctx, field)
 	case "signedAt":

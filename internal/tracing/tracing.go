@@ -36,22 +36,16 @@ func Open(ctx context.Context) (tracer trace.Tracer, stop func(), err error) {
 	if err != nil {
 		return nil, stop, fmt.Errorf("traces: %w", err)
 	}
-	tracer, flush := With(sdk.WithBatcher(exporter))
-	return tracer, func() {
-		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastSpans)
-		defer cancel()
-		_ = flush(last) // spans that nobody takes are lost, and nothing else
-	}, nil
-}
-
-// With is a tracer with options of the SDK.
-func With(options ...sdk.TracerProviderOption) (trace.Tracer, func(context.Context) error) {
 	about := resource.NewSchemaless()
-	if own, err := resource.New(context.Background(), resource.WithFromEnv(), resource.WithTelemetrySDK()); err == nil {
+	if own, err := resource.New(ctx, resource.WithFromEnv(), resource.WithTelemetrySDK()); err == nil {
 		about = own
 	}
-	provider := sdk.NewTracerProvider(append([]sdk.TracerProviderOption{sdk.WithResource(about)}, options...)...)
-	return provider.Tracer(name), provider.Shutdown
+	provider := sdk.NewTracerProvider(sdk.WithResource(about), sdk.WithBatcher(exporter))
+	return provider.Tracer(name), func() {
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastSpans)
+		defer cancel()
+		_ = provider.Shutdown(last) // spans that nobody takes are lost, and nothing else
+	}, nil
 }
 
 // Key is the header of W3C Trace Context, and the member of a job's metadata.
