@@ -30,7 +30,7 @@ func (d *door) cover() []route {
 		reads("/products/{key}", model.ScopeProductsRead, d.getProduct).
 			named("getProduct", "Products", "Read a product", "Its newest version: the schema of a quote's context, trigger, payout shape, prices and worked examples."),
 
-		creates("/quotes", model.ScopeQuotesWrite, d.createQuote).atLocation().refuses(model.CodePartnerMismatch, model.CodeProductUnknown, model.CodeRiskUninsurable, model.CodeReferenceTaken, model.CodeMoratoriumActive).
+		creates("/quotes", model.ScopeQuotesWrite, d.createQuote).atLocation().refuses(model.CodePartnerMismatch, model.CodeProductUnknown, model.CodeRiskUninsurable, model.CodeReferenceTaken).
 			named("createQuote", "Quotes", "Price cover", "Answers what would bind, what it costs line by line, and every past event that would have paid. Quoting reserves nothing."),
 		finds("/quotes", model.ScopeQuotesRead, filters, d.getQuotes).
 			named("listQuotes", "Quotes", "List quotes", "Newest first."),
