@@ -91,11 +91,7 @@ func (s *Service) ListEvents(ctx context.Context, actor Actor, f EventFilter, in
 
 // GetEvent is one event, once it is numbered. Errors: not_found.
 func (s *Service) GetEvent(ctx context.Context, actor Actor, id string) (*wire.Event, error) {
-	found, err := s.EventsByID(ctx, actor, []string{id})
-	if err == nil && found[id] == nil {
-		err = nounEvent.notFound()
-	}
-	return found[id], err
+	return only[wire.Event](nounEvent, id)(s.EventsByID(ctx, actor, []string{id}))
 }
 
 // EventsByID are those of the events that are numbered and that the actor may see,

@@ -139,22 +139,15 @@ func (s *Service) LiftMoratorium(ctx context.Context, actor Actor, id string) (*
 // GetMoratorium is one moratorium. Errors: not_found, also for one that has not
 // begun when a partner asks.
 func (s *Service) GetMoratorium(ctx context.Context, actor Actor, id string) (*wire.Moratorium, error) {
+	return only[wire.Moratorium](nounMoratorium, id)(s.MoratoriaByID(ctx, actor, []string{id}))
+}
+
+// MoratoriaByID are those of the moratoria that the actor may know of, by id.
+func (s *Service) MoratoriaByID(ctx context.Context, actor Actor, ids []string) (map[string]*wire.Moratorium, error) {
 	if err := s.authorize(ctx, actor, ScopeProductsRead); err != nil {
 		return nil, err
 	}
-	key, err := nounMoratorium.parse(id)
-	if err != nil {
-		return nil, err
-	}
-	row := new(moratoriumRow)
-	err = actor.begun(s.db.NewSelect().Model(row).Where("mo.id = ?", key)).Scan(ctx)
-	if absent(err) {
-		return nil, nounMoratorium.notFound()
-	}
-	if err != nil {
-		return nil, explain(fmt.Errorf("read moratorium: %w", err))
-	}
-	return row.seenBy(actor), nil
+	return byID(ctx, s, nounMoratorium, ids, actor.begun, func(r *moratoriumRow) (string, *wire.Moratorium) { return nounMoratorium.id(r.ID), r.seenBy(actor) })
 }
 
 // ListMoratoria are moratoria that hold or will, and with past those that held,

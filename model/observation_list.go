@@ -2,7 +2,6 @@ package model
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/uptrace/bun"
 
@@ -12,22 +11,15 @@ import (
 
 // GetObservation is one observation. Errors: not_found.
 func (s *Service) GetObservation(ctx context.Context, actor Actor, id string) (*wire.Observation, error) {
+	return only[wire.Observation](nounObservation, id)(s.ObservationsByID(ctx, actor, []string{id}))
+}
+
+// ObservationsByID are those of the observations that the actor may see, by id.
+func (s *Service) ObservationsByID(ctx context.Context, actor Actor, ids []string) (map[string]*wire.Observation, error) {
 	if err := s.authorize(ctx, actor, ScopeClaimsRead); err != nil {
 		return nil, err
 	}
-	key, err := nounObservation.parse(id)
-	if err != nil {
-		return nil, err
-	}
-	row := new(observationRow)
-	err = actor.scoped(s.db.NewSelect().Model(row).Where("o.id = ?", key)).Scan(ctx)
-	if absent(err) {
-		return nil, nounObservation.notFound()
-	}
-	if err != nil {
-		return nil, explain(fmt.Errorf("read observation: %w", err))
-	}
-	return row.public(), nil
+	return byID(ctx, s, nounObservation, ids, actor.scoped, func(r *observationRow) (string, *wire.Observation) { return nounObservation.id(r.ID), r.public() })
 }
 
 // ListObservations are observations, the newest recorded first. A window of rain

@@ -25,11 +25,15 @@ type HappenedFilter struct {
 // GetOccurrence is one occurrence. What a partner rehearsed is seen by that
 // partner and by operators only. Errors: not_found.
 func (s *Service) GetOccurrence(ctx context.Context, actor Actor, id string) (*wire.Occurrence, error) {
-	row, err := s.occurrenceOf(ctx, actor, id)
-	if err != nil {
+	return only[wire.Occurrence](nounOccurrence, id)(s.OccurrencesByID(ctx, actor, []string{id}))
+}
+
+// OccurrencesByID are those of the occurrences that the actor may see, by id.
+func (s *Service) OccurrencesByID(ctx context.Context, actor Actor, ids []string) (map[string]*wire.Occurrence, error) {
+	if err := s.authorize(ctx, actor, ScopeClaimsRead); err != nil {
 		return nil, err
 	}
-	return row.public(), nil
+	return byID(ctx, s, nounOccurrence, ids, actor.scoped, func(r *occurrenceRow) (string, *wire.Occurrence) { return nounOccurrence.id(r.ID), r.public() })
 }
 
 func (s *Service) occurrenceOf(ctx context.Context, actor Actor, id string) (*occurrenceRow, error) {

@@ -35,26 +35,6 @@ func finds[R, N any, P interface {
 	}
 }
 
-// each is a finder for what is seldom named by its id: one read for each.
-func each[N any, P interface {
-	*N
-	Node
-}](read func(context.Context, string) (*N, error)) finder {
-	return func(ctx context.Context, ids []string) (map[string]Node, error) {
-		nodes := make(map[string]Node, len(ids))
-		for _, id := range ids {
-			node, err := read(ctx, id)
-			if err != nil && model.CodeOf(err) != model.CodeNotFound {
-				return nil, err
-			}
-			if err == nil {
-				nodes[id] = P(node)
-			}
-		}
-		return nodes, nil
-	}
-}
-
 // finders are the kinds that have ids, by their prefix.
 func (r *Reader) finders() map[string]finder {
 	s := r.Service
@@ -69,9 +49,9 @@ func (r *Reader) finders() map[string]finder {
 		"evt": finds(r, s.EventsByID, r.events),
 		"whe": finds(r, s.WebhookEndpointsByID, r.webhookEndpoints),
 		"dlv": finds(r, s.DeliveriesByID, r.deliveries),
-		"occ": each(r.Occurrence),
-		"obs": each(r.Observation),
-		"mor": each(r.Moratorium),
+		"occ": finds(r, s.OccurrencesByID, r.occurrences),
+		"obs": finds(r, s.ObservationsByID, observations),
+		"mor": finds(r, s.MoratoriaByID, moratoria),
 	}
 }
 

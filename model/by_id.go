@@ -1,0 +1,37 @@
+package model
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/uptrace/bun"
+)
+
+// byID are the records with the ids that narrow leaves, by id, in one statement:
+// for rows that are not on a shelf because partners see more than their own.
+func byID[Row, Record any](ctx context.Context, s *Service, n noun, ids []string, narrow func(*bun.SelectQuery) *bun.SelectQuery, public func(*Row) (string, *Record)) (map[string]*Record, error) {
+	keys := n.parseAll(ids)
+	found := make(map[string]*Record, len(keys))
+	if len(keys) == 0 {
+		return found, nil
+	}
+	var rows []Row
+	if err := narrow(s.db.NewSelect().Model(&rows).Where("?TableAlias.id in (?)", bun.List(keys))).Scan(ctx); err != nil {
+		return nil, explain(fmt.Errorf("read each %s: %w", n.name, err))
+	}
+	for i := range rows {
+		id, record := public(&rows[i])
+		found[id] = record
+	}
+	return found, nil
+}
+
+// only is the record with the id among those that were found. Errors: not_found.
+func only[Record any](n noun, id string) func(map[string]*Record, error) (*Record, error) {
+	return func(found map[string]*Record, err error) (*Record, error) {
+		if err == nil && found[id] == nil {
+			err = n.notFound()
+		}
+		return found[id], err
+	}
+}
