@@ -53,6 +53,7 @@ func spent(call func()) (bytes uint64, took time.Duration) {
 func TestRefusedDocumentsCostLittle(t *testing.T) {
 	t.Parallel()
 	g := standard()
+	require.Len(t, doubling(22), 971, "so few bytes stand for four million fields")
 	t.Logf("%-40s %9s %7s %7s %7s %9s %9s", "document", "bytes", "tokens", "fields", "merges", "memory", "time")
 	for _, a := range attacks() {
 		require.Equal(t, a.code, model.CodeOf(judge(g, a.text)), a.name)
