@@ -66,6 +66,8 @@ func TestThePortfolioOfADashboard(t *testing.T) {
 	require.Equal(t, "partner_mismatch", refused.Errors[0].Extensions.Code)
 	refused = d.ask(t, ask{document: `{ portfolio(from: "2000-01-01T00:00:00Z") { asOf } }`})
 	require.Equal(t, "parameter_invalid", refused.Errors[0].Extensions.Code)
+	refused = d.ask(t, ask{document: `{ portfolio(to: "0001-01-01T00:00:00Z") { series(interval: DAY) { currency } } }`})
+	require.Equal(t, "parameter_invalid", refused.Errors[0].Extensions.Code)
 	many := strings.Builder{}
 	for i := range 50 {
 		fmt.Fprintf(&many, "a%d: doubt { count } ", i)

@@ -30,7 +30,7 @@ func (u *unit) wake(partners []string, types []EventType) (start func()) {
 			drain_at = case when p.drain is null then $5 else p.drain_at end
 		from webhook_endpoints e where e.id = p.endpoint_id and e.partner = p.partner and p.partner = any($1) and p.active
 			and (e.event_types && $2::text[] or '*' = any(e.event_types))
-		returning p.endpoint_id, p.partner, p.failures > 0 as ill, p.drain = $4 as started`, partners, types, u.now, token, u.now.Add(drainQueued))
+		returning p.endpoint_id, p.partner, p.failures > 0 as ill, p.drain is not distinct from $4 as started`, partners, types, u.now, token, u.now.Add(drainQueued))
 	return func() {
 		u.startDrains(slices.DeleteFunc(woken, func(row wokenRow) bool { return !row.Started }), token)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/shopspring/decimal"
 	"github.com/uptrace/bun"
 
+	"parapet/model/hazard"
 	"parapet/model/money"
 )
 
@@ -54,6 +55,9 @@ func (s *Service) OpenPortfolio(ctx context.Context, actor Actor, f PortfolioFil
 	}
 	p := &Portfolio{AsOf: now, To: orTime(f.To, now).UTC(), svc: s, actor: actor, filter: f}
 	p.From = orTime(f.From, p.To.AddDate(-1, 0, 0)).UTC()
+	if p.From.Year() < hazard.EarliestYear {
+		return nil, badParameter("from", fmt.Sprintf("It must not lie before the year %d.", hazard.EarliestYear))
+	}
 	if !p.From.Before(p.To) {
 		return nil, badParameter("from", "It must lie before to.")
 	}

@@ -245,3 +245,23 @@ func TestAnOldSnapshotElsewhereDoesNotSlowTheRelay(t *testing.T) {
 	require.NoError(t, err)
 	require.Less(t, visited(), 2*first, "rows that were numbered are not visited again")
 }
+
+// An endpoint that rests until its probe has no drain; what comes meanwhile is
+// numbered, its own partner's and everybody's.
+func TestAnEndpointThatRestsHoldsNobodyUp(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	url := "https://example.com/hooks"
+	_, err := b.Service.CreateWebhookEndpoint(t.Context(), b.Acme, model.WebhookEndpointRequest{URL: &url})
+	require.NoError(t, err)
+	relayed(t, b)
+	_, err = b.DB.Pool.Exec(t.Context(), "update webhook_progress set drain = null, drain_at = null, failures = 3, probe_at = now() + interval '1 day'")
+	require.NoError(t, err)
+	mine, theirs := b.Quote("rain-excess", nil), b.As(b.Globex).Quote("rain-excess", modeltest.Context{"partner": "globex"})
+	relayed(t, b)
+	for actor, id := range map[*model.Actor]string{&b.Acme: mine.ID, &b.Globex: theirs.ID} {
+		list, err := b.Service.ListEvents(t.Context(), *actor, model.EventFilter{Subject: id}, model.PageRequest{})
+		require.NoError(t, err)
+		require.Len(t, list.Data, 1)
+	}
+}

@@ -4,7 +4,9 @@
 package scalar
 
 import (
+	stdjson "encoding/json" //nolint:depguard // the type in which gqlgen hands over a variable's number
 	"io"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -78,6 +80,44 @@ func UnmarshalDateTime(v any) (time.Time, error) {
 		return time.Time{}, unfit("format", "Give an RFC 3339 time with its zone, such as 2018-02-06T15:50:42Z.")
 	}
 	return at, nil
+}
+
+// MarshalLong writes a whole number.
+func MarshalLong(n int64) graphql.Marshaler { return graphql.MarshalInt64(n) }
+
+// UnmarshalLong reads a whole number of 64 bits, also from text, because JavaScript
+// loses digits of large ones. It has no fraction and no exponent.
+func UnmarshalLong(v any) (int64, error) {
+	if v == nil {
+		return 0, nil
+	}
+	var n int64
+	var err error
+	switch v := v.(type) {
+	case int64:
+		n = v
+	case int:
+		n = int64(v)
+	case stdjson.Number:
+		n, err = strconv.ParseInt(v.String(), 10, 64)
+	case string:
+		n, err = strconv.ParseInt(v, 10, 64)
+	default:
+		err = strconv.ErrSyntax
+	}
+	if err != nil {
+		return 0, unfit("type", "Give a whole number of at most 64 bits.")
+	}
+	return n, nil
+}
+
+// MarshalCount writes a Long that counts.
+func MarshalCount(n int) graphql.Marshaler { return graphql.MarshalInt(n) }
+
+// UnmarshalCount reads a Long that counts.
+func UnmarshalCount(v any) (int, error) {
+	n, err := UnmarshalLong(v)
+	return int(n), err
 }
 
 // MarshalDecimal writes a decimal with the digits it has, as text.
