@@ -1,7 +1,7 @@
 package scalar_test
 
 import (
-	stdjson "encoding/json"
+	stdjson "encoding/json" //nolint:depguard // the type in which gqlgen hands over a number
 	"math"
 	"testing"
 
