@@ -126,6 +126,7 @@ func TestTheFeedOverGraphQL(t *testing.T) {
 	proved := d.data(t, proof, nil)["historyProof"].(map[string]any)
 	require.Equal(t, true, proved["intact"])
 	require.Equal(t, proved, d.dataAs(t, "operator", proof, map[string]any{"partner": "acme"})["historyProof"])
+	require.Equal(t, "not_found", d.ask(t, ask{as: "operator", document: proof, variables: map[string]any{"partner": "nosuch"}}).code())
 	for _, refused := range []ask{
 		{as: "operator", document: `{ events { nodes { id } } }`},
 		{as: "operator", document: `{ historyProof { intact } }`},

@@ -50,7 +50,8 @@ func (p *proof) fault(sequence int64, kind, format string, args ...any) {
 // ProveHistory recomputes the chain of a partner's events from what is stored and
 // compares it with every signed checkpoint: it finds an event that was edited,
 // deleted, inserted or moved, and an end that was cut off. It reads in batches and
-// locks nothing. Errors: insufficient_scope, parameter_invalid.
+// locks nothing. Errors: insufficient_scope, parameter_invalid, not_found when there
+// is no such partner.
 func (s *Service) ProveHistory(ctx context.Context, actor Actor, partner string) (*wire.HistoryProof, error) {
 	if err := s.authorize(ctx, actor, ScopeEventsRead); err != nil {
 		return nil, err
@@ -58,6 +59,10 @@ func (s *Service) ProveHistory(ctx context.Context, actor Actor, partner string)
 	f := EventFilter{Partner: partner}
 	if _, err := f.check(actor); err != nil {
 		return nil, err
+	}
+	// Nobody's history is whole as well, which would hide a misspelt name.
+	if err := partnerBySlug(ctx, s.db.NewSelect().Model(new(partnerRow)), f.Partner); err != nil {
+		return nil, explain(err)
 	}
 	public, err := s.CheckpointKey()
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"parapet/model"
 	"parapet/model/modeltest"
 )
 
@@ -49,6 +50,16 @@ func TestAHistoryThatWasTamperedWithIsFound(t *testing.T) {
 			}
 			require.Equal(t, tc.kind, kinds[tc.sequence], "%+v", found.Faults)
 		})
+	}
+}
+
+// A misspelt name is no proof.
+func TestAHistoryOfNobodyIsNotProved(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	for _, nobody := range []string{"nosuch", "no\x00such", "Acme"} {
+		_, err := b.Service.ProveHistory(t.Context(), b.Operator, nobody)
+		require.Equal(t, model.CodeNotFound, model.CodeOf(err), nobody)
 	}
 }
 
