@@ -92,8 +92,13 @@ func openDomain(ctx context.Context) (*model.Service, func(), error) {
 	if err != nil {
 		return nil, db.Close, err
 	}
-	if len(keys.Seal) == 0 { // observations hold nothing sealed, so throw-away keys do
-		keys = model.Keys{Seal: []model.SealKey{{ID: "none", Secret: random(32)}}, Fingerprint: random(32)}
+	// Throw-away keys do for observations and ledgers, which hold nothing sealed or
+	// signed; commands that need the server's own refuse without them.
+	if len(keys.Seal) == 0 {
+		keys.Seal = []model.SealKey{{ID: "none", Secret: random(32)}}
+	}
+	if len(keys.Fingerprint) == 0 {
+		keys.Fingerprint = random(32)
 	}
 	service, err := model.New(model.Config{DB: db, Queue: queue, Keys: keys, Development: s.Rehearsal})
 	return service, db.Close, err

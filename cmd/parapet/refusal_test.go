@@ -82,3 +82,30 @@ func TestAWrongClockOffsetLeavesNothingBehind(t *testing.T) {
 		require.NoDirExists(t, dir)
 	}
 }
+
+func TestVerifyEventsRefusesWhatItCannotProve(t *testing.T) {
+	b := modeltest.New(t)
+	b.Quote("rain-excess", nil)
+	_, err := b.Service.Relay(t.Context())
+	require.NoError(t, err)
+	b.Sweep() // signs the end
+	t.Setenv("DATABASE_URL", b.URL)
+	t.Setenv("PARAPET_REHEARSAL", "true")
+	verify := func(args ...string) (string, error) {
+		var out bytes.Buffer
+		err := run(t.Context(), append([]string{"verify-events"}, args...), &out)
+		return out.String(), err
+	}
+	_, err = verify()
+	require.ErrorContains(t, err, "PARAPET_FINGERPRINT_KEY")
+	t.Setenv("PARAPET_FINGERPRINT_KEY", base64.StdEncoding.EncodeToString(modeltest.Keys().Fingerprint))
+	said, err := verify("--partner", "nosuch")
+	require.ErrorContains(t, err, "no partner")
+	require.NotContains(t, said, "intact")
+	for _, args := range [][]string{nil, {"--partner", "acme"}} {
+		said, err = verify(args...)
+		require.NoError(t, err, said)
+		require.Contains(t, said, "acme: intact")
+		require.Contains(t, said, " 1 checkpoints")
+	}
+}

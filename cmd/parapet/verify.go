@@ -17,6 +17,13 @@ func verifyEvents(ctx context.Context, args []string, out io.Writer) error {
 	if err := parseOnly(set, args); err != nil {
 		return err
 	}
+	s, err := loadSettings()
+	if err != nil {
+		return err
+	}
+	if s.FingerprintKey == "" { // under another key every checkpoint would be a stranger's
+		return errors.New("verify-events needs the server's settings: DATABASE_URL and PARAPET_FINGERPRINT_KEY, from which the key of the checkpoints comes")
+	}
 	service, closeDomain, err := openDomain(ctx)
 	if err != nil {
 		return err
@@ -27,32 +34,37 @@ func verifyEvents(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	_, _ = fmt.Fprintf(out, "checkpoints are signed with Ed25519, public key %s\n", base64.StdEncoding.EncodeToString(key))
-	broken := 0
+	var intact bool
+	if *only != "" {
+		intact, err = verifyHistory(ctx, service, *only, out)
+	} else {
+		intact, err = verifyAll(ctx, service, out)
+	}
+	if err == nil && !intact {
+		err = errors.New("a history is not what it was; see above")
+	}
+	return err
+}
+
+func verifyAll(ctx context.Context, service *model.Service, out io.Writer) (intact bool, err error) {
+	intact = true
 	for page := (model.PageRequest{Limit: model.MaxPageSize}); ; {
 		partners, err := service.ListPartners(ctx, model.System(), page)
 		if err != nil {
-			return err
+			return false, err
 		}
 		for i := range partners.Data {
-			if name := partners.Data[i].Slug; *only == "" || *only == name {
-				intact, err := verifyHistory(ctx, service, name, out)
-				if err != nil {
-					return err
-				}
-				if !intact {
-					broken++
-				}
+			whole, err := verifyHistory(ctx, service, partners.Data[i].Slug, out)
+			if err != nil {
+				return false, err
 			}
+			intact = intact && whole
 		}
 		if !partners.HasMore {
-			break
+			return intact, nil
 		}
 		page.Cursor = *partners.NextCursor
 	}
-	if broken > 0 {
-		return errors.New("a history is not what it was; see above")
-	}
-	return nil
 }
 
 func verifyHistory(ctx context.Context, service *model.Service, partner string, out io.Writer) (intact bool, err error) {
