@@ -8587,7 +8587,7 @@ type AttachmentEdge {
   eventTypes: [EventDescription!]!
   """
   Recompute the chain of hashes over a partner's events and compare it with every checkpoint that was signed: nothing was edited,
-  removed, inserted, moved or cut off. It reads the whole history. Scope events:read. Errors: parameter_invalid.
+  removed, inserted, moved or cut off. It reads the whole history. Scope events:read. Errors: parameter_invalid, not_found.
   """
   historyProof("Whose history; operators name a partner, partners prove their own." partner: String): HistoryProof!
 }
