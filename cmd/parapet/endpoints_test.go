@@ -163,7 +163,7 @@ func (w *world) call(t *testing.T, client, method, path, body string, status int
 	return nil
 }
 
-func (w *world) do(t *testing.T, token, method, path, body string) (status int, record map[string]any) {
+func (w *world) do(t *testing.T, token, method, path, body string, headers ...string) (status int, record map[string]any) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, w.ready.BaseURL+path, strings.NewReader(body))
 	require.NoError(t, err)
@@ -172,6 +172,10 @@ func (w *world) do(t *testing.T, token, method, path, body string) (status int, 
 	}
 	if body != "" {
 		request.Header.Set("Content-Type", "application/json")
+	}
+	for _, header := range headers {
+		name, value, _ := strings.Cut(header, ": ")
+		request.Header.Set(name, value)
 	}
 	answer, err := http.DefaultClient.Do(request)
 	require.NoError(t, err)

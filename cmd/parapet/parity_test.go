@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -31,7 +32,11 @@ type parity struct {
 	code             string // of the refusal; empty: it succeeds
 	client           string // acme when empty
 	enums            []string
+	key              string // the Idempotency-Key; empty: none
 }
+
+// as is who does it.
+func (p *parity) as() string { return cmp.Or(p.client, "acme") }
 
 const parityMethod = `"type": "iban", "currency": "USD", "beneficiary": {"name": "Hualien Hotel Ltd", "country": "TW"}`
 
@@ -102,24 +107,30 @@ func TestBothDoorsAreOneHouse(t *testing.T) {
 		w.call(t, "source", "POST", "/v1/observations", quakeNow(magnitude), 201)
 	}
 	for _, p := range parities {
-		client := p.client
-		if client == "" {
-			client = "acme"
-		}
-		token := w.tokenOf(t, client)
-		_, said := w.do(t, token, "POST", "/v1"+over[0].Replace(p.path), over[0].Replace(p.body))
-		_, answer := w.do(t, token, "POST", "/graphql", p.asGraphQL(t, over[1]))
-		if p.code != "" {
-			require.Equal(t, p.code, said["code"], "%s over REST: %v", p.name, said)
-			require.NotEmpty(t, answer["errors"], p.name)
-			refusal := answer["errors"].([]any)[0].(map[string]any)
-			require.Equal(t, p.code, refusal["extensions"].(map[string]any)["code"], "%s over GraphQL: %v", p.name, refusal)
-			continue
-		}
-		require.Nil(t, answer["errors"], "%s: %v", p.name, answer)
-		require.Nil(t, said["code"], "%s: %v", p.name, said)
-		alike(t, p.name, said, answer["data"].(map[string]any)[p.mutation].(map[string]any)[p.into])
+		w.play(t, p, w.tokenOf(t, p.as()), over)
 	}
+	w.playLate(t)
+}
+
+// play does one thing through both doors.
+func (w *world) play(t *testing.T, p parity, token string, over [2]*strings.Replacer) {
+	t.Helper()
+	var headers []string
+	if p.key != "" {
+		headers = []string{"Idempotency-Key: " + p.key}
+	}
+	_, said := w.do(t, token, "POST", "/v1"+over[0].Replace(p.path), over[0].Replace(p.body), headers...)
+	_, answer := w.do(t, token, "POST", "/graphql", p.asGraphQL(t, over[1]), headers...)
+	if p.code != "" {
+		require.Equal(t, p.code, said["code"], "%s over REST: %v", p.name, said)
+		require.NotEmpty(t, answer["errors"], p.name)
+		refusal := answer["errors"].([]any)[0].(map[string]any)
+		require.Equal(t, p.code, refusal["extensions"].(map[string]any)["code"], "%s over GraphQL: %v", p.name, refusal)
+		return
+	}
+	require.Nil(t, answer["errors"], "%s: %v", p.name, answer)
+	require.Nil(t, said["code"], "%s: %v", p.name, said)
+	alike(t, p.name, said, answer["data"].(map[string]any)[p.mutation].(map[string]any)[p.into])
 }
 
 // own are the records that one door works on.
