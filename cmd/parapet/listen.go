@@ -1,16 +1,19 @@
 package main
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -27,6 +30,7 @@ type listener struct {
 	server, forward string
 	types           string
 	state           string // file with the sequence of the last event forwarded; empty keeps none
+	settled         bool   // state is as asked for, even when it is empty
 	token           tokens
 	secret          []byte
 	client          *http.Client // asks the feed
@@ -52,7 +56,7 @@ func listenHere(ctx context.Context, args []string, out io.Writer) error {
 	set.StringVar(&l.server, "server", "http://127.0.0.1:8080", "origin of the API")
 	set.StringVar(&l.forward, "forward", "", "where to post the events, such as http://localhost:3000/hooks")
 	set.StringVar(&l.types, "types", "", "event types with commas between; all without")
-	set.StringVar(&l.state, "state", "", "file that remembers how far it came, to go on there")
+	set.StringVar(&l.state, "state", "", "file that remembers how far it came, to go on there; none keeps nothing (default: one of these addresses and this client below the user's settings)")
 	after := set.Int64("after", -1, "forward what came after this sequence; 0 for all, without only what is new")
 	set.StringVar(&l.token.fixed, "token", os.Getenv("PARAPET_TOKEN"), "access token with the scope events:read (default: PARAPET_TOKEN)")
 	set.StringVar(&l.token.clientID, "client-id", "", "OAuth client, which gets tokens by itself")
@@ -62,6 +66,12 @@ func listenHere(ctx context.Context, args []string, out io.Writer) error {
 	if err := parseOnly(set, args); err != nil {
 		return err
 	}
+	given := false
+	set.Visit(func(f *flag.Flag) { given = given || f.Name == "state" })
+	if l.state == "none" {
+		l.state = ""
+	}
+	l.settled = given
 	if err := l.prepare(ctx, *secret, *after); err != nil {
 		return err
 	}
@@ -86,11 +96,33 @@ func (l *listener) prepare(ctx context.Context, secret string, after int64) (err
 	if l.secret, err = base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_")); err != nil || len(l.secret) < 24 {
 		return errors.New("--secret: use whsec_ and the base64 of 24 to 64 bytes")
 	}
+	if err := l.keep(); err != nil {
+		return err
+	}
 	if err := l.begin(ctx, after); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(l.out, "Forwarding %s/v1/events after %d to %s\nSigned with %s\nCtrl-C ends it.\n\n", l.server, l.after, l.forward, secret)
+	_, err = fmt.Fprintf(l.out, "Forwarding %s/v1/events after %d to %s, remembered in %s\nSigned with %s\nCtrl-C ends it.\n\n", l.server, l.after, l.forward, cmp.Or(l.state, "no file"), secret)
 	return err
+}
+
+// keep settles where it is remembered how far it came: for each server, address and
+// client a file of its own, so that no run goes on from another's place.
+func (l *listener) keep() error {
+	if l.settled {
+		return nil
+	}
+	folder, err := os.UserConfigDir()
+	if err == nil {
+		folder = filepath.Join(folder, "parapet")
+		err = os.MkdirAll(folder, 0o700)
+	}
+	if err != nil {
+		return fmt.Errorf("--state: name a file, or none: %w", err)
+	}
+	sum := sha256.Sum256([]byte(strings.Join([]string{l.server, l.forward, l.token.whose()}, "\n")))
+	l.state = filepath.Join(folder, "listen-"+hex.EncodeToString(sum[:8]))
+	return nil
 }
 
 // begin is behind --after, or what the state file says, or the newest event.
@@ -101,12 +133,14 @@ func (l *listener) begin(ctx context.Context, after int64) error {
 			return fmt.Errorf("%s holds no sequence; remove it, or name --after", l.state)
 		}
 	}
-	if l.after >= 0 {
-		return nil
+	if l.after < 0 {
+		newest, err := l.newest(ctx)
+		if err != nil {
+			return err
+		}
+		l.after = newest
 	}
-	newest, err := l.newest(ctx)
-	l.after = newest
-	return err
+	return l.remember() // what happens before the first event arrives is not lost
 }
 
 // newest is the sequence of the newest event, found by halving: the feed is dense
@@ -183,20 +217,32 @@ func (l *listener) pass(ctx context.Context, body []byte) error {
 	if err := json.Unmarshal(body, &event, json.MatchCaseInsensitiveNames(true)); err != nil {
 		return fmt.Errorf("read event: %w", err)
 	}
-	result := l.sender.Send(ctx, webhook.Message{URL: l.forward, Secrets: [][]byte{l.secret}, ID: event.ID, Body: body})
+	result := l.insist(ctx, event.Sequence, webhook.Message{URL: l.forward, Secrets: [][]byte{l.secret}, ID: event.ID, Body: body})
 	if ctx.Err() != nil && !result.Delivered {
 		return nil // it is sent again by the next run
 	}
-	answer := "no answer"
-	if result.Attempt.StatusCode != nil {
-		answer = strconv.Itoa(*result.Attempt.StatusCode)
-	}
+	answer := strconv.Itoa(*result.Attempt.StatusCode)
 	if result.Attempt.Error != nil {
 		answer += " (" + *result.Attempt.Error + ")"
 	}
 	l.say("%6d  %-28s %s  %s  → %s in %d ms", event.Sequence, event.Type, event.ID, event.Subject.ID, answer, result.Attempt.DurationMS)
 	l.after = event.Sequence
 	return l.remember()
+}
+
+// insist sends an event until something answers, whatever it says: a receiver that is
+// not up yet misses nothing. Only when ctx ends is there no answer.
+func (l *listener) insist(ctx context.Context, sequence int64, m webhook.Message) webhook.Result {
+	for wait := listenFirst; ; wait = min(2*wait, listenLast) {
+		result := l.sender.Send(ctx, m)
+		if result.Attempt.StatusCode != nil || ctx.Err() != nil {
+			return result
+		}
+		if wait == listenFirst {
+			l.say("%6d  %s: no answer from %s (%s); trying this event until there is one", sequence, m.ID, m.URL, *result.Attempt.Error)
+		}
+		pause(ctx, wait)
+	}
 }
 
 // remember writes how far it came, whole or not at all.
@@ -239,43 +285,6 @@ func (l *listener) page(ctx context.Context, query url.Values) (page feedPage, e
 		return page, json.Unmarshal(body, &page)
 	}
 	return page, err
-}
-
-func fetchWith(ctx context.Context, client *http.Client, address, token string) ([]byte, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
-	if err != nil {
-		return nil, err
-	}
-	if token != "" {
-		request.Header.Set("Authorization", "Bearer "+token)
-	}
-	return answerOf(client, request)
-}
-
-func answerOf(client *http.Client, request *http.Request) ([]byte, error) {
-	answer, err := client.Do(request)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = answer.Body.Close() }()
-	body, err := io.ReadAll(answer.Body)
-	if err == nil && answer.StatusCode != http.StatusOK {
-		err = &refusedError{answer.StatusCode, string(bytes.TrimSpace(body))}
-	}
-	return body, err
-}
-
-// refusedError is an answer that is no success.
-type refusedError struct {
-	status int
-	body   string
-}
-
-func (e *refusedError) Error() string { return fmt.Sprintf("%d %s", e.status, e.body) }
-
-// final tells whether asking again would not help.
-func (e *refusedError) final() bool {
-	return e.status/100 == 4 && e.status != http.StatusTooManyRequests && e.status != http.StatusRequestTimeout
 }
 
 func pause(ctx context.Context, wait time.Duration) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -129,4 +130,53 @@ func TestListenSaysWhatIsWrong(t *testing.T) {
 	} {
 		require.ErrorContains(t, listenHere(t.Context(), args, io.Discard), says)
 	}
+}
+
+// What happens between two runs arrives in the second, even when the first forwarded
+// nothing, and a receiver that comes up late misses nothing.
+func TestListenLosesNothing(t *testing.T) {
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	var newest atomic.Int64
+	newest.Store(3)
+	feed := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		next, _ := strconv.ParseInt(r.URL.Query().Get("after_sequence"), 10, 64)
+		if next++; next > newest.Load() {
+			_, _ = io.WriteString(w, `{"data": []}`)
+			return
+		}
+		_, _ = io.WriteString(w, `{"data": [{"id": "evt_`+strconv.FormatInt(next, 10)+`", "sequence": `+strconv.FormatInt(next, 10)+`}]}`)
+	}))
+	t.Cleanup(feed.Close)
+	late := httptest.NewUnstartedServer(nil)
+	address := late.Listener.Addr().String()
+	require.NoError(t, late.Listener.Close())
+	mine := &laptop{}
+	told := func(what string) func() bool {
+		return func() bool { _, text := mine.all(); return regexp.MustCompile(what).MatchString(text) }
+	}
+	listening := func() (end func()) {
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() {
+			ended <- listenHere(ctx, []string{"--server", feed.URL, "--token", "x", "--forward", "http://" + address}, mine)
+		}()
+		return func() { cancel(); require.NoError(t, <-ended) }
+	}
+	end := listening()
+	require.Eventually(t, told(`after 3 to .*, remembered in .*/parapet/listen-`), 30*time.Second, 5*time.Millisecond)
+	end()
+	newest.Store(5)
+	end = listening()
+	require.Eventually(t, told(`evt_4: no answer`), 30*time.Second, 5*time.Millisecond)
+	var err error
+	late.Listener, err = new(net.ListenConfig).Listen(t.Context(), "tcp", address)
+	require.NoError(t, err)
+	late.Config.Handler = mine
+	late.Start()
+	t.Cleanup(late.Close)
+	require.Eventually(t, told(`evt_5 .*→ 418`), 30*time.Second, 5*time.Millisecond)
+	end()
+	got, _ := mine.all()
+	require.Len(t, got, 2)
+	require.Equal(t, "evt_4", got[0].header.Get("Webhook-Id"))
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"net/http"
@@ -39,6 +40,26 @@ func (t *tokens) get(ctx context.Context) (string, error) {
 		}
 	}
 	return t.now, nil
+}
+
+// whose tells clients apart: the id of the client, or what a fixed token says of
+// its bearer, which outlives the token.
+func (t *tokens) whose() string {
+	if t.clientID != "" && t.fixed == "" {
+		return t.clientID
+	}
+	parts := strings.Split(t.fixed, ".")
+	var claims struct {
+		Issuer  string `json:"iss"`
+		Subject string `json:"sub"`
+	}
+	if len(parts) == 3 {
+		text, err := base64.RawURLEncoding.DecodeString(parts[1])
+		if err == nil && json.Unmarshal(text, &claims) == nil && claims.Subject != "" {
+			return claims.Issuer + " " + claims.Subject
+		}
+	}
+	return t.fixed
 }
 
 // forget drops a token that is over, and tells whether another can be had.
