@@ -238,15 +238,25 @@ func numeral(value any) string {
 	}
 }
 
-// count is the length of a list of ids.
+// count is the length of a list of ids; of one that is nowhere told, the most.
 func (c *costing) count(value *ast.Value) int {
-	switch value.Kind { //nolint:exhaustive // anything else is one id
-	case ast.ListValue:
+	switch {
+	case value == nil:
+		return mostPage
+	case value.Kind == ast.ListValue:
 		return min(len(value.Children), mostPage)
-	case ast.Variable:
-		if list, ok := c.variables[value.Raw].([]any); ok {
-			return min(len(list), mostPage)
-		}
+	case value.Kind != ast.Variable:
+		return 1
 	}
-	return 1
+	given, present := c.variables[value.Raw]
+	if list, listed := given.([]any); listed {
+		return min(len(list), mostPage)
+	}
+	if present {
+		return 1
+	}
+	if definition := c.operation.VariableDefinitions.ForName(value.Raw); definition != nil {
+		return c.count(constant(definition.DefaultValue))
+	}
+	return mostPage
 }

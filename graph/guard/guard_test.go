@@ -126,8 +126,8 @@ func TestCostReadsVariables(t *testing.T) {
 		variables map[string]any
 		want      int
 	}{
-		{nil, 1 + 25 + 1 + 7 + 1},
-		{map[string]any{"n": nil, "d": nil}, 1 + 25 + 1 + 10 + 1},
+		{nil, 1 + 25 + 1 + 7 + 100},
+		{map[string]any{"n": nil, "d": nil}, 1 + 25 + 1 + 10 + 100},
 		{map[string]any{"n": int64(2), "d": float64(3), "ids": []any{"1", "2"}}, 1 + 2 + 1 + 3 + 2},
 		{map[string]any{"n": "2", "d": true, "ids": "1"}, 1 + 100 + 1 + 100 + 1},
 	} {
@@ -135,6 +135,11 @@ func TestCostReadsVariables(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, c.want, cost, c.variables)
 	}
+	defaulted, err := g.Read(`query($ids:[ID!]!=["a","b","c"]){nodes(ids:$ids){id}}`)
+	require.NoError(t, err)
+	cost, err := defaulted.Cost("", nil)
+	require.NoError(t, err)
+	require.Equal(t, 3, cost)
 	_, err = document.Cost("other", nil)
 	require.Equal(t, model.CodeValidationFailed, model.CodeOf(err))
 }
