@@ -8,9 +8,11 @@ package graph
 
 import (
 	"errors"
+	"maps"
 	"net/http"
 
 	"github.com/99designs/gqlgen/graphql/handler"
+	"github.com/vektah/gqlparser/v2/ast"
 
 	"parapet/graph/generated"
 	"parapet/graph/guard"
@@ -57,7 +59,7 @@ func New(config Config) (*Door, error) {
 	if config.Limits == (guard.Limits{}) {
 		config.Limits = guard.Standard()
 	}
-	schema := generated.NewExecutableSchema(generated.Config{Resolvers: &resolver{}})
+	schema := generated.NewExecutableSchema(generated.Config{Schema: whole(), Resolvers: &resolver{}})
 	judge := &judge{
 		guard: guard.New(schema.Schema(), config.Limits), library: newLibrary(config.Trusted),
 		introspection: !config.Secretive, documents: keep[*guard.Document](documentsKept),
@@ -75,6 +77,15 @@ func New(config Config) (*Door, error) {
 	server.SetErrorPresenter(present)
 	server.SetRecoverFunc(survive)
 	return &Door{welcomed(config.Page, admitted(config.Service, server)), streams}, nil
+}
+
+// whole is the schema without @defer, which the library adds: an answer comes in one
+// piece here, and what was deferred would be missing from it.
+func whole() *ast.Schema {
+	s := *generated.NewExecutableSchema(generated.Config{}).Schema()
+	s.Directives = maps.Clone(s.Directives)
+	delete(s.Directives, "defer")
+	return &s
 }
 
 // welcomed sends somebody who typed the address to the page where one can ask.

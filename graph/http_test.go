@@ -234,3 +234,16 @@ func TestRefusedBatchesCostLittle(t *testing.T) {
 		t.Logf("%-40s %9d %7dKB %9v", name, len(body), memory>>10, took)
 	}
 }
+
+// An answer comes in one piece: what a caller defers would be lost.
+func TestNothingIsDeferred(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	for _, document := range []string{
+		`{ policies { nodes { id ... @defer { quote { id } } } } }`,
+		`{ policies { nodes { id ...a @defer(if: false) } } } fragment a on Policy { quote { id } }`,
+	} {
+		require.Equal(t, "validation_failed", d.ask(t, ask{document: document}).code(), document)
+	}
+	require.NotContains(t, d.ask(t, ask{document: `{ __schema { directives { name } } }`}).body, "defer")
+}
