@@ -72,7 +72,17 @@ func (c court) CreateOperationContext(ctx context.Context, params *graphql.RawPa
 	operation, refusals := c.GraphExecutor.CreateOperationContext(context.WithValue(ctx, documentKey{}, document), params)
 	operation.Stats.SetExtension(costName, priced{cost, c.judge.guard.Limit()})
 	operation.DisableIntrospection = !c.judge.introspection
+	if len(refusals) == 0 && !single(operation) {
+		return operation, gqlerror.List{gqlerror.Wrap(model.Fail(model.CodeValidationFailed, "A subscription selects exactly one field."))}
+	}
 	return operation, explained(refusals)
+}
+
+// single tells whether a subscription has the one field that it must have. The
+// document does not tell alone: variables decide what is skipped.
+func single(operation *graphql.OperationContext) bool {
+	return operation.Operation.Operation != ast.Subscription ||
+		len(graphql.CollectFields(operation, operation.Operation.SelectionSet, []string{"Subscription"})) == 1
 }
 
 // admit finds the document of a request and judges it: what it says, then what it

@@ -85,6 +85,8 @@ func TestSocketsSpeakTheProtocol(t *testing.T) {
 	refused := c.hear()
 	require.Equal(t, "error", refused.Type)
 	require.Contains(t, string(refused.Payload), "validation_failed")
+	c.say(`{"id":"b","type":"subscribe","payload":{"query":"subscription($a: Boolean!) { events @skip(if: $a) { id } }","variables":{"a":true}}}`)
+	require.Contains(t, string(c.hear().Payload), "A subscription selects exactly one field.")
 	for _, id := range []string{"1", "2"} {
 		c.say(fmt.Sprintf(`{"id":%q,"type":"subscribe","payload":{"query":"subscription($n: Long) { events(afterSequence: $n) { sequence } }","variables":{"n":0}}}`, id))
 		require.Equal(t, id, c.hear().ID)

@@ -210,6 +210,9 @@ func TestSubscriptionsAreJudged(t *testing.T) {
 	story := fmt.Sprintf(`subscription { claimTimeline(claimId: %q) { sequence } }`, claim.ID)
 	for document, want := range map[string]string{
 		story: "not_found",
+		`subscription { events { id } a: events { id } }`:                                  "validation_failed",
+		`subscription { events @skip(if: true) { id } }`:                                   "validation_failed",
+		`subscription($a: Boolean = false) { events @include(if: $a) { id } }`:             "validation_failed",
 		`subscription { claimTimeline(claimId: "clm_x") { sequence } }`:                    "not_found",
 		`subscription { events(afterSequence: -1) { id } }`:                                "parameter_invalid",
 		`subscription { events(partner: "acme") { id } }`:                                  "parameter_invalid",
