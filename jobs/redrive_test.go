@@ -108,6 +108,56 @@ func TestADrainOfADisabledEndpointSendsNoMore(t *testing.T) {
 	require.False(t, more)
 }
 
+// What a former address answers late counts nothing against the new one, and what
+// it was asked goes to the new one.
+func TestAFormerAddressIsNotHeard(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	old, healthy := receive(t, status(http.StatusGone)), receive(t, status(200))
+	endpoint := s.endpoint(old, "quote.created")
+	s.Quote("rain-excess", nil)
+	s.relayed()
+	job := s.held(endpoint)
+	batch, err := s.Service.TakeBatch(t.Context(), job)
+	require.NoError(t, err)
+	worker := &drainEndpoint{service: s.Service, sender: s.sender()}
+	sent := worker.send(t.Context(), batch, func() bool { return true })
+	require.True(t, sent[0].Gone)
+	change := func(url string) {
+		t.Helper()
+		_, err := s.Service.ChangeWebhookEndpoint(t.Context(), s.Acme, endpoint.ID, model.WebhookEndpointRequest{URL: &url})
+		require.NoError(t, err)
+	}
+	change(old.URL)
+	held, err := s.Service.RenewDrain(t.Context(), job)
+	require.NoError(t, err)
+	require.True(t, held, "the same address again takes nothing back")
+	change(healthy.URL)
+	require.NoError(t, s.Service.KeepBatch(t.Context(), job, batch, sent))
+	require.Zero(t, s.count("deliveries"))
+	s.start()
+	s.eventually(func() bool { return s.count("deliveries where status = 'delivered'") == 1 }, "the new address has it")
+	require.Len(t, healthy.all(), 1)
+	require.Equal(t, 1, s.count("webhook_endpoints where status = 'enabled' and note is null"))
+}
+
+// An address that changes just after the answer was kept is not disabled for it.
+func TestOnlyTheAddressThatAnsweredIsDisabled(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	endpoint := s.endpoint(receive(t, status(http.StatusGone)), "quote.created")
+	s.Quote("rain-excess", nil)
+	s.relayed()
+	job := s.held(endpoint)
+	batch, err := s.Service.TakeBatch(t.Context(), job)
+	require.NoError(t, err)
+	worker := &drainEndpoint{service: s.Service, sender: s.sender()}
+	sent := worker.send(t.Context(), batch, func() bool { return true })
+	batch.URL = "https://former.example.com/"
+	require.NoError(t, s.Service.KeepBatch(t.Context(), job, batch, sent))
+	require.Equal(t, 1, s.count("webhook_endpoints where status = 'enabled'"))
+}
+
 func TestRotationSignsTwiceForADay(t *testing.T) {
 	t.Parallel()
 	s := open(t)

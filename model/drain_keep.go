@@ -64,7 +64,7 @@ func (s *Service) KeepBatch(ctx context.Context, job DrainEndpoint, batch *Batch
 	if err != nil || disable == "" {
 		return err
 	}
-	return s.disableEndpoint(ctx, job, disable)
+	return s.disableEndpoint(ctx, job, batch.URL, disable)
 }
 
 // tried is a delivery with its attempt, and when the next one is due. The batch's own
@@ -151,10 +151,11 @@ func (p *progressRow) bear(now time.Time, sent []Sent, pace Webhooks) (disable s
 	return disable
 }
 
-// disableEndpoint tells the partner that nothing is sent any more, and why.
-func (s *Service) disableEndpoint(ctx context.Context, job DrainEndpoint, why string) error {
+// disableEndpoint tells the partner that nothing is sent any more, and why; unless
+// the endpoint has another address by now, which never answered so.
+func (s *Service) disableEndpoint(ctx context.Context, job DrainEndpoint, address, why string) error {
 	_, err := s.onEndpoint(ctx, System(), job.Endpoint, func(ctx context.Context, u *unit, row *endpointRow) (*wire.WebhookEndpoint, error) {
-		if row.Status == EndpointEnabled {
+		if row.Status == EndpointEnabled && row.URL == address {
 			if err := u.turn(ctx, row, EndpointDisabled, &why); err != nil {
 				return nil, err
 			}

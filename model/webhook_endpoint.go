@@ -150,6 +150,7 @@ func (s *Service) ChangeWebhookEndpoint(ctx context.Context, actor Actor, id str
 		return nil, err
 	}
 	return s.onEndpoint(ctx, actor, id, func(ctx context.Context, u *unit, row *endpointRow) (*wire.WebhookEndpoint, error) {
+		former := row.URL
 		columns := row.take(in)
 		whole := checking(ctx)
 		whole.references(row.PartnerReference, row.Metadata)
@@ -157,7 +158,7 @@ func (s *Service) ChangeWebhookEndpoint(ctx context.Context, actor Actor, id str
 			return nil, err
 		}
 		if in.URL != nil {
-			if err := u.tryAnew(ctx, row); err != nil {
+			if err := u.tryAnew(ctx, row, former); err != nil {
 				return nil, err
 			}
 		}
@@ -177,10 +178,13 @@ func (s *Service) ChangeWebhookEndpoint(ctx context.Context, actor Actor, id str
 	})
 }
 
-// tryAnew forgets how another address answered: nothing waits for a probe of it.
-func (u *unit) tryAnew(ctx context.Context, row *endpointRow) error {
-	_, err := u.NewRaw(`update webhook_progress set due_at = ?0, failures = 0, failing_since = null, probe_at = null, allowance = ?1
-		where endpoint_id = ?2 and partner = ?3 and active`, u.now, drainBatch, row.ID, row.Partner).Exec(ctx)
+// tryAnew forgets how the former address answered: nothing waits for a probe of it,
+// and what is on its way there is not kept, because its answer says nothing of the
+// new one; it is sent again.
+func (u *unit) tryAnew(ctx context.Context, row *endpointRow, former string) error {
+	_, err := u.NewRaw(`update webhook_progress set due_at = ?0, drain = case when ?4 then drain end,
+		failures = 0, failing_since = null, probe_at = null, allowance = ?1
+		where endpoint_id = ?2 and partner = ?3 and active`, u.now, drainBatch, row.ID, row.Partner, row.URL == former).Exec(ctx)
 	if err != nil {
 		return fmt.Errorf("try another address: %w", err)
 	}
