@@ -210,12 +210,17 @@ func (u *unit) turn(ctx context.Context, row *endpointRow, to EndpointStatus, no
 }
 
 // RotateWebhookSecret makes a new secret, shown in this answer alone; the old one
-// signs beside it for 24 hours. Errors: not_found.
+// signs beside it for 24 hours. Errors: not_found, state_conflict while a former one
+// signs, because a third would silence the one that receivers still know.
 func (s *Service) RotateWebhookSecret(ctx context.Context, actor Actor, id string) (*wire.WebhookEndpoint, error) {
 	if err := s.authorize(ctx, actor, ScopeWebhooksWrite); err != nil {
 		return nil, err
 	}
 	return s.onEndpoint(ctx, actor, id, func(ctx context.Context, u *unit, row *endpointRow) (*wire.WebhookEndpoint, error) {
+		if row.FormerUntil != nil && u.now.Before(*row.FormerUntil) {
+			return nil, Fail(CodeStateConflict, "The secret before this one signs until %s; rotate again after that, or create another endpoint now and delete this one.",
+				row.FormerUntil.UTC().Format(time.RFC3339))
+		}
 		// Both stay bound to the same place, so the sealed text moves as it is.
 		row.FormerSecret, row.FormerUntil = row.Secret, new(u.now.Add(formerSecret))
 		secret, err := u.newSecret(row)

@@ -122,7 +122,7 @@ func (d *door) hooks() []route {
 		removes(one, model.ScopeWebhooksWrite, d.deleteWebhookEndpoint).refuses(model.CodeStateConflict).heldTo(heldEndpoint).
 			named("deleteWebhookEndpoint", "Webhooks", "Delete a webhook endpoint", "Nothing more is sent to it. What was waiting for it stays in the feed."),
 		acts(one+"/rotate_secret", model.ScopeWebhooksWrite, http.StatusOK, d.rotateWebhookSecret).refuses(model.CodeStateConflict).heldTo(heldEndpoint).
-			named("rotateWebhookSecret", "Webhooks", "Rotate the secret", "The answer shows the new secret, once. For 24 hours every delivery carries two signatures, by the new secret and by the one before; take the new one into use within that time."),
+			named("rotateWebhookSecret", "Webhooks", "Rotate the secret", "The answer shows the new secret, once. For 24 hours every delivery carries two signatures, by the new secret and by the one before; take the new one into use within that time. Until it is over the secret cannot be rotated again (409 state_conflict, which tells until when)."),
 		acts(one+"/test", model.ScopeWebhooksWrite, http.StatusAccepted, d.testWebhookEndpoint).refuses(model.CodeStateConflict).heldTo(heldEndpoint).
 			named("testWebhookEndpoint", "Webhooks", "Send a test event", "Sends the endpoint the event that told of its being enabled once more, whichever types it asked for. The delivery in the answer tells what became of it when its endpoint's deliveries are read again."),
 		finds(one+"/deliveries", model.ScopeWebhooksRead, []string{"status"}, d.getDeliveries).

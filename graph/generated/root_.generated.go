@@ -12267,7 +12267,7 @@ extend type Mutation {
   deleteWebhookEndpoint("Which endpoint." input: DeleteWebhookEndpointInput!): DeleteWebhookEndpointPayload!
   """
   Make a new secret, which the payload alone shows. The old one signs beside it for 24 hours. Scope webhooks:write. Errors:
-  not_found.
+  not_found, state_conflict while a former one still signs.
   """
   rotateWebhookSecret("Which endpoint." input: RotateWebhookSecretInput!): RotateWebhookSecretPayload!
   """
@@ -12281,8 +12281,9 @@ extend type Mutation {
   """
   retryDelivery("Which delivery." input: RetryDeliveryInput!): RetryDeliveryPayload!
   """
-  Send an endpoint's parked deliveries once more, in the order of their events: all of them, or those of a range of sequences.
-  Scope webhooks:write. Errors: not_found, state_conflict when the endpoint is disabled.
+  Send an endpoint's parked deliveries once more: all of them, or those of a range of sequences. They start in the order of their
+  events, and arrive in it at ordered endpoints. Scope webhooks:write. Errors: not_found, state_conflict when the endpoint is
+  disabled.
   """
   retryParkedDeliveries("Which endpoint, and from where to where." input: RetryParkedDeliveriesInput!): RetryParkedDeliveriesPayload!
 }
