@@ -165,6 +165,8 @@ func TestRotationSignsTwiceForADay(t *testing.T) {
 	endpoint := s.endpoint(r, "quote.created")
 	rotated, err := s.Service.RotateWebhookSecret(t.Context(), s.Acme, endpoint.ID)
 	require.NoError(t, err)
+	_, err = s.Service.RotateWebhookSecret(t.Context(), s.Acme, endpoint.ID)
+	require.ErrorContains(t, err, "signs until", "or nobody would know what signs")
 	s.start()
 	verified := func(secret *string) bool {
 		judge, err := standardwebhooks.NewWebhook(*secret)
@@ -180,6 +182,8 @@ func TestRotationSignsTwiceForADay(t *testing.T) {
 		require.Equal(t, signatures == 2, verified(endpoint.Secret))
 		s.After(24 * time.Hour)
 	}
+	_, err = s.Service.RotateWebhookSecret(t.Context(), s.Acme, endpoint.ID)
+	require.NoError(t, err, "the day is over")
 }
 
 // parking gives up what is kept of an endpoint, and returns the sequences.
@@ -293,4 +297,36 @@ func TestRetryAfterHoldsNewEventsToo(t *testing.T) {
 	r.answers(status(200))
 	s.After(61 * time.Minute)
 	s.eventually(func() bool { return s.count("deliveries where status = 'delivered'") == 2 }, "the hour is over")
+}
+
+// It is left alone too when it took others of the same batch, and then sent less.
+func TestRetryAfterCountsBesideSuccesses(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	var calls atomic.Int64
+	r := receive(t, func(w http.ResponseWriter, _ *http.Request) {
+		if calls.Add(1) == 1 {
+			w.Header().Set("Retry-After", "3600")
+			w.WriteHeader(http.StatusTooManyRequests)
+		}
+	})
+	endpoint := s.endpoint(r, "quote.created")
+	for range 3 {
+		s.Quote("rain-excess", nil)
+	}
+	s.relayed()
+	job := s.held(endpoint)
+	batch, err := s.Service.TakeBatch(t.Context(), job)
+	require.NoError(t, err)
+	worker := &drainEndpoint{service: s.Service, sender: s.sender()}
+	require.NoError(t, s.Service.KeepBatch(t.Context(), job, batch, worker.send(t.Context(), batch, func() bool { return true })))
+	require.Equal(t, 2, s.count("deliveries where status = 'delivered'"))
+	require.Equal(t, 1, s.count("webhook_progress where allowance = 128"))
+	s.start()
+	s.Quote("rain-excess", nil)
+	s.eventually(func() bool { return s.count("event_outbox") == 0 }, "the fourth has its number")
+	s.rest()
+	require.Len(t, r.all(), 3)
+	s.After(61 * time.Minute)
+	s.eventually(func() bool { return s.count("deliveries where status = 'delivered'") == 4 }, "the hour is over")
 }

@@ -109,7 +109,9 @@ func jittered(wait time.Duration) time.Duration {
 func (p *progressRow) bear(now time.Time, sent []Sent, pace Webhooks) (disable string) {
 	delivered, failed, left, pause := 0, 0, 0, time.Duration(0)
 	for i := range sent {
-		pause = max(pause, min(sent[i].RetryAfter, maxRetryAfter))
+		if !sent[i].Delivered {
+			pause = max(pause, min(sent[i].RetryAfter, maxRetryAfter))
+		}
 		switch {
 		case sent[i].Gone:
 			disable = "It answered 410 Gone."
@@ -126,7 +128,7 @@ func (p *progressRow) bear(now time.Time, sent []Sent, pace Webhooks) (disable s
 	case delivered > 0:
 		p.Failures, p.FailingSince, p.ProbeAt = 0, nil, nil
 		switch {
-		case left > 0: // it is slow
+		case left > 0, pause > 0: // it is slow, or asks for less
 			p.Allowance = max(1, p.Allowance/2)
 		case failed == 0:
 			p.Allowance = min(2*p.Allowance, drainBatch)
@@ -141,12 +143,12 @@ func (p *progressRow) bear(now time.Time, sent []Sent, pace Webhooks) (disable s
 			p.Allowance = 1
 			p.ProbeAt = new(now.Add(pace.hasten(min(max(failing/4, probeFirst), probeLast))))
 		}
-		if pause > 0 { // it asks to be left alone, with new events too
-			p.ProbeAt = new(maxTime(now.Add(pause), *cmp.Or(p.ProbeAt, &now)))
-		}
 		if failing >= disableAfter {
 			disable = fmt.Sprintf("Nothing could be delivered since %s.", p.FailingSince.UTC().Format(time.RFC3339))
 		}
+	}
+	if pause > 0 { // it asks to be left alone, with new events too
+		p.ProbeAt = new(maxTime(now.Add(pause), *cmp.Or(p.ProbeAt, &now)))
 	}
 	return disable
 }
