@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -40,7 +41,7 @@ type Guard struct {
 
 // New makes a guard.
 func New(c Config) *Guard {
-	options := []ssrf.Option{ssrf.WithAnyPort()}
+	options := []ssrf.Option{ssrf.WithAnyPort(), ssrf.WithDeniedV4Prefixes(netip.MustParsePrefix("168.63.129.16/32"))} // Azure's wire server
 	if c.Loopback {
 		options = append(options,
 			ssrf.WithAllowedV4Prefixes(netip.MustParsePrefix("127.0.0.0/8")), ssrf.WithAllowedV6Prefixes(netip.MustParsePrefix("::1/128")))
@@ -88,9 +89,10 @@ func (g *Guard) Client(timeout time.Duration, options ...Option) *http.Client {
 // Refuse says what is wrong with an address as far as it can be read off it, empty
 // when nothing is.
 func (g *Guard) Refuse(u *url.URL) string {
-	host := strings.TrimSuffix(u.Hostname(), ".")
+	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
 	loopback := host == "localhost" || strings.HasSuffix(host, ".localhost")
-	if address, err := netip.ParseAddr(host); err == nil {
+	address, err := netip.ParseAddr(host)
+	if err == nil {
 		loopback = address.Unmap().IsLoopback()
 		port := u.Port()
 		if port == "" {
@@ -101,6 +103,10 @@ func (g *Guard) Refuse(u *url.URL) string {
 		}
 	}
 	switch {
+	case u.Port() != "" && !isPort(u.Port()):
+		return "Use a port from 1 to 65535."
+	case !address.IsValid() && !isName(host):
+		return "Use a host name such as hooks.example.com, or an IP address in its usual spelling."
 	case loopback && !g.config.Loopback:
 		return "Use an address on the public internet."
 	case u.Scheme != "https" && (u.Scheme != "http" || !loopback):
@@ -110,6 +116,24 @@ func (g *Guard) Refuse(u *url.URL) string {
 	default:
 		return ""
 	}
+}
+
+func isPort(text string) bool {
+	port, err := strconv.ParseUint(text, 10, 16)
+	return err == nil && port > 0
+}
+
+// isName tells whether a name can be in the DNS (RFC 1035 section 2.3.4). No top-level
+// domain begins with a digit: what ends so is an odd spelling of an address.
+func isName(host string) bool {
+	labels := strings.Split(host, ".")
+	for _, label := range labels {
+		if label == "" || len(label) > 63 {
+			return false
+		}
+	}
+	first := labels[len(labels)-1][0]
+	return len(host) <= 253 && (first < '0' || first > '9')
 }
 
 func network(address netip.Addr) string {

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"net/url"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -18,11 +19,11 @@ import (
 // inside are addresses that are not on the public internet, however they are spelt.
 var inside = []string{
 	"0.0.0.0", "0.1.2.3", "10.0.0.1", "10.255.255.255", "100.64.0.1", "100.127.255.254", "127.0.0.1", "127.255.255.254",
-	"169.254.0.1", "169.254.169.254", "172.16.0.1", "172.31.255.255", "192.0.0.1", "192.0.2.1", "192.88.99.1", "192.168.0.1",
+	"168.63.129.16", "169.254.0.1", "169.254.169.254", "172.16.0.1", "172.31.255.255", "192.0.0.1", "192.0.2.1", "192.88.99.1", "192.168.0.1",
 	"198.18.0.1", "198.19.255.255", "198.51.100.1", "203.0.113.1", "224.0.0.1", "239.255.255.255", "240.0.0.1", "255.255.255.255",
 	"[::]", "[::1]", "[::ffff:127.0.0.1]", "[::ffff:10.0.0.1]", "[::ffff:a9fe:a9fe]", "[64:ff9b::7f00:1]", "[64:ff9b::a9fe:a9fe]", "[64:ff9b:1::1]",
 	"[100::1]", "[2001::1]", "[2001:db8::1]", "[2002:7f00:1::]", "[2002:a9fe:a9fe::1]", "[fc00::1]", "[fd00:ec2::254]", "[fe80::1]", "[fec0::1]", "[ff02::1]",
-	"[::127.0.0.1]", "localhost", "localhost.", "a.localhost", "127.0.0.1.",
+	"[::127.0.0.1]", "localhost", "localhost.", "a.localhost", "a.LocalHost", "127.0.0.1.",
 }
 
 // odd are spellings that only some resolvers understand; they pass reading at most,
@@ -59,7 +60,11 @@ func TestWhatCanBeReadOffAnAddress(t *testing.T) {
 	}
 	for address, fine := range map[string]bool{
 		"https://hooks.example.com/a": true, "https://hooks.example.com:8443": true, "https://93.184.215.14/": true, "https://[2606:4700::1111]/": true,
-		"http://hooks.example.com": false, "ftp://hooks.example.com": false, "https://intranet": false, "https://2130706433": false,
+		"http://hooks.example.com": false, "ftp://hooks.example.com": false, "https://intranet": false, "https://HOOKS.example.com.": true,
+		"https://hooks.example.com:0": false, "https://hooks.example.com:65535": true, "https://hooks.example.com:65536": false, "https://hooks.example.com:99999999": false,
+		"https://...": false, "https://a..b": false, "https://" + strings.Repeat("a", 64) + ".com": false, "https://" + strings.Repeat("a", 63) + ".com": true,
+		"https://" + strings.Repeat("a.", 130) + "com": false,
+		"https://0x7f.0.0.1":                           false, "https://127.1": false, "https://256.1.1.1": false, "https://1.2.3.4.5": false, "https://1.example.com": true, "https://2130706433": false,
 	} {
 		u, err := url.Parse(address)
 		require.NoError(t, err)
