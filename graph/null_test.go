@@ -73,3 +73,12 @@ func TestNullIsNoneOfSeveral(t *testing.T) {
 	opened := d.data(t, `mutation($in: OpenClaimInput!) { openClaim(input: $in) { claim { origin description } } }`, map[string]any{"in": claim})
 	require.Equal(t, map[string]any{"openClaim": map[string]any{"claim": map[string]any{"origin": "APPROVAL", "description": nil}}}, opened)
 }
+
+// A null that is taken for false would do what was to be tried dry.
+func TestNullIsNotFalse(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	dry := `mutation($d: Boolean = true) { cancelJobs(input: {filter: {kind: "sweep"}, reason: "r", dryRun: $d}) { changed } }`
+	require.Equal(t, "validation_failed", d.ask(t, ask{as: "operator", document: dry, variables: map[string]any{"d": nil}}).code())
+	d.data(t, `query($d: Boolean) { __type(name: "Job") { kind name fields(includeDeprecated: $d) { name } } }`, nil)
+}

@@ -49,6 +49,20 @@ func clean(s string) error {
 	return nil
 }
 
+// MarshalBoolean writes true or false.
+func MarshalBoolean(b bool) graphql.Marshaler { return graphql.MarshalBoolean(b) }
+
+// UnmarshalBoolean reads true or false. Null is neither: the library would take it
+// for false, and what was to be tried dry be done. Where null may stand, it is not
+// asked.
+func UnmarshalBoolean(v any) (bool, error) {
+	b, is := v.(bool)
+	if !is {
+		return false, unfit("type", "Give true or false.")
+	}
+	return b, nil
+}
+
 // MarshalID writes an id, which is the id of REST.
 func MarshalID(s string) graphql.Marshaler { return graphql.MarshalString(s) }
 
