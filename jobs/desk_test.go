@@ -29,7 +29,7 @@ func TestACancelledJobLosesNoPayout(t *testing.T) {
 	require.Zero(t, s.count("audit_entries"), "nothing was done")
 	require.Equal(t, model.JobsChanged{Matched: 3, Changed: 2, Kept: 1}, s.changed(model.JobChange{Verb: model.CancelJobs, Filter: waiting}))
 	require.Equal(t, 2, s.count("river.river_job where kind = 'release_payout' and state = 'cancelled'"))
-	require.Equal(t, 1, s.count("audit_entries where reason = 'They pile up.' and outcome = 'done' and subject like '2 jobs%'"))
+	require.Equal(t, 1, s.count("audit_entries where reason = 'They pile up. (2 jobs, kind release_payout)' and outcome = 'done' and subject is null"))
 
 	s.exec("delete from river.river_job where state = 'running'") // its worker died
 	s.start()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -110,6 +111,16 @@ func (f JobFilter) check(c *fieldCheck) {
 	c.that(storable(f.Queue) && storable(f.Kind), "/filter", "format", "Use names of queues and kinds.")
 }
 
+// words tell a filter to whoever reads the audit log.
+func (f JobFilter) words() (all string) {
+	for _, narrowed := range [][2]string{{"kind", f.Kind}, {"queue", f.Queue}, {"state", f.State}, {"ids", strings.Join(f.IDs, " ")}} {
+		if narrowed[1] != "" {
+			all += ", " + narrowed[0] + " " + narrowed[1]
+		}
+	}
+	return all
+}
+
 func (s *Service) jobDesk(ctx context.Context, actor Actor) (JobDesk, error) {
 	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
 		return nil, err
@@ -195,7 +206,8 @@ func (s *Service) ChangeJobs(ctx context.Context, actor Actor, in JobChange) (*J
 		if *done, err = desk.Change(ctx, u.Conn, in); err != nil {
 			return err
 		}
-		u.about("", fmt.Sprintf("%d jobs %q", done.Changed, []any{in.Filter.IDs, in.Filter.Queue, in.Filter.Kind, in.Filter.State}), &in.Reason)
+		reason := in.Reason + " (" + strconv.Itoa(done.Changed) + " jobs" + in.Filter.words() + ")"
+		u.about("", "", &reason)
 		return u.answered(statusOK, "", done)
 	})
 	return done, err
