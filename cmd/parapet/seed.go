@@ -56,7 +56,7 @@ func (s *stack) clients() []devissuer.Client {
 	return []devissuer.Client{
 		{ID: "acme", Secret: s.secrets.Clients["acme"], Scopes: partner, Partner: "acme", AnyLoopback: true},
 		{ID: "globex", Secret: s.secrets.Clients["globex"], Scopes: partner, Partner: "globex", AnyLoopback: true},
-		{ID: "operator", Secret: s.secrets.Clients["operator"], Scopes: []string{string(model.ScopeOperator)}, AnyLoopback: true},
+		{ID: "operator", Secret: s.secrets.Clients["operator"], Scopes: []string{string(model.ScopeOperator), string(model.ScopeObservationsWrite)}, AnyLoopback: true},
 		{ID: "source", Secret: s.secrets.Clients["source"], Scopes: []string{string(model.ScopeObservationsWrite)}, AnyLoopback: true},
 	}
 }
