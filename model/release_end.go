@@ -72,13 +72,12 @@ func (s *Service) EndReleases(ctx context.Context, rail string, orders []*Releas
 // under a key that was given up is nothing to try again.
 func (u *unit) end(rail string, out outgoing, order *Release, answer RailAnswer) (Ended, error) {
 	row := out.row
-	underway := row.Status == PayoutReleasing || row.Status == PayoutReconciling
 	astray := answer.Outcome.paid() && order.Key != row.key()
 	ended := Ended{Mismatch: astray || answer.Outcome == OutcomeMismatch}
 	switch {
-	case astray && (underway || row.Status == PayoutPending || row.Status == PayoutBlocked):
+	case astray && (row.underway() || row.Status == PayoutPending || row.Status == PayoutBlocked):
 		return ended, u.blockLocked(out.claim, row, BlockedRailMismatch)
-	case astray || !underway || !answer.Outcome.paid() && order.Attempt != row.Attempts:
+	case astray || !row.underway() || !answer.Outcome.paid() && order.Attempt != row.Attempts:
 		return ended, nil // the rail's word arrived another way, or is still to come
 	}
 	var err error
