@@ -58,7 +58,7 @@ func (j *judging) owe(p *policyRow, row *claimRow, amount int64) error {
 		Amount: amount, Currency: p.Currency, KeyNumber: 1,
 	}
 	j.payouts = append(j.payouts, payout)
-	return j.startPayout(p, row, payout, j.methods[p.ID])
+	return j.startPayout(p, row, payout, chosen(j.methods[p.ID], row.ID))
 }
 
 func (j *judging) briefs(policy uuid.UUID) []wire.ClaimBrief {

@@ -54,10 +54,9 @@ func (r *payoutRow) money() money.Money { return money.New(r.Amount, r.Currency)
 // key is what the rail sees: the same for every call until a definite refusal.
 func (r *payoutRow) key() string { return fmt.Sprintf("%s.%d", nounPayout.id(r.ID), r.KeyNumber) }
 
-// startPayout tells that a payout exists and either asks for its release or
-// says what blocks it. The row is written by the caller.
-func (u *unit) startPayout(p *policyRow, claim *claimRow, row *payoutRow, methods []*payoutMethodRow) error {
-	method := chosen(methods, claim.ID)
+// startPayout tells that a payout exists and either asks for its release to a method
+// or says what blocks it. The row is written by the caller.
+func (u *unit) startPayout(p *policyRow, claim *claimRow, row *payoutRow, method *payoutMethodRow) error {
 	way, err := u.obstacle(u.ctx, p, row, method)
 	if err != nil {
 		return err

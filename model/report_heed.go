@@ -121,21 +121,16 @@ func (m *matching) returned(ctx context.Context, out outgoing, line *lineRow) (L
 	if err := m.stepPayout(out.claim, row, PayoutReturned, fmt.Sprintf("The payout of %s came back (%s).", row.money(), line.Code)); err != nil {
 		return "", err
 	}
-	p, _, err := m.destination(ctx, out.claim, row)
-	if err != nil {
-		return "", err
-	}
 	if err := m.reopen(ctx, out.claim); err != nil {
 		return "", err
 	}
-	methods, err := methodsOf(ctx, m.unit, []*policyRow{p})
+	again, err := m.payAgain(ctx, out.claim, row)
 	if err != nil {
 		return "", err
 	}
-	again := row.successor(m.fresh(row.Partner))
 	m.again = append(m.again, again)
 	m.siblings[out.claim.ID] = append(m.siblings[out.claim.ID], again)
-	return ResultReturned, m.startPayout(p, out.claim, again, methods[p.ID])
+	return ResultReturned, nil
 }
 
 // rejected is a definite refusal that came as a report. Of what was released before

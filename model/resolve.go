@@ -93,32 +93,26 @@ func (u *unit) cancelPayout(ctx context.Context, claim *claimRow, row *payoutRow
 	if settled {
 		return u.closeIfPaid(ctx, claim)
 	}
-	return u.payAgain(ctx, claim, row)
-}
-
-// payAgain makes the payout that takes another's place. It has not gone out before,
-// so it has keys of its own; and somebody must approve it, whatever the amount.
-func (u *unit) payAgain(ctx context.Context, claim *claimRow, row *payoutRow) error {
-	p, _, err := u.destination(ctx, claim, row)
+	again, err := u.payAgain(ctx, claim, row)
 	if err != nil {
-		return err
-	}
-	methods, err := methodsOf(ctx, u, []*policyRow{p})
-	if err != nil {
-		return err
-	}
-	again := row.successor(u.fresh(row.Partner))
-	if err := u.startPayout(p, claim, again, methods[p.ID]); err != nil {
 		return err
 	}
 	return insert(ctx, u, again)
 }
 
-func (r *payoutRow) successor(h header) *payoutRow {
-	return &payoutRow{
-		header: h, ClaimID: r.ClaimID, PolicyID: r.PolicyID, Status: PayoutPending, Part: r.Part,
-		Amount: r.Amount, Currency: r.Currency, KeyNumber: 1, ReplacesPayoutID: &r.ID,
+// payAgain starts the payout that takes another's place. It has not gone out before,
+// so it has keys of its own; and somebody must approve it, whatever the amount. The
+// row is written by the caller.
+func (u *unit) payAgain(ctx context.Context, claim *claimRow, row *payoutRow) (*payoutRow, error) {
+	p, method, err := u.destination(ctx, claim, row)
+	if err != nil {
+		return nil, err
 	}
+	again := &payoutRow{
+		header: u.fresh(row.Partner), ClaimID: row.ClaimID, PolicyID: row.PolicyID, Status: PayoutPending, Part: row.Part,
+		Amount: row.Amount, Currency: row.Currency, KeyNumber: 1, ReplacesPayoutID: &row.ID,
+	}
+	return again, u.startPayout(p, claim, again, method)
 }
 
 // closeIfPaid closes an approved claim when everything it owes is paid and confirmed.
