@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -140,50 +141,31 @@ func (r *payoutRow) open() error {
 // consent keeps the actor's. The claim is locked, so that of two at once the second
 // sees the first.
 func (u *unit) consent(ctx context.Context, row *payoutRow, method *payoutMethodRow, note *string, needed int) error {
-	digest := row.digest(method)
-	given, err := approvalsOf(ctx, u, row)
-	if err != nil {
+	given, err := u.approvals(ctx, row, method)
+	switch {
+	case err != nil:
 		return err
-	}
-	held := 0
-	for _, g := range given {
-		if g.Digest != digest {
-			continue
-		}
-		if g.Author == u.actor.Name {
-			return Fail(CodeStateConflict, "You approved this already; another operator must.")
-		}
-		held++
-	}
-	if held >= needed {
+	case slices.ContainsFunc(given, func(g approvalRow) bool { return g.Author == u.actor.Name }):
+		return Fail(CodeStateConflict, "You approved this already; another operator must.")
+	case len(given) >= needed:
 		return Fail(CodeStateConflict, "The payout has the approvals it needs.")
 	}
 	approval := &approvalRow{
-		ID: newID(), Partner: row.Partner, CreatedAt: u.now, PayoutID: row.ID, Digest: digest, Author: u.actor.Name, Note: note,
+		ID: newID(), Partner: row.Partner, CreatedAt: u.now, PayoutID: row.ID, Digest: row.digest(method), Author: u.actor.Name, Note: note,
 	}
 	return insert(ctx, u, approval)
 }
 
-func approvalsOf(ctx context.Context, db bun.IDB, row *payoutRow) ([]approvalRow, error) {
-	var given []approvalRow
-	err := db.NewSelect().Model(&given).Where("pa.payout_id = ?", row.ID).Where("pa.partner = ?", row.Partner).OrderExpr("pa.id").Scan(ctx)
+// approvals are the consents to pay exactly this.
+func (u *unit) approvals(ctx context.Context, row *payoutRow, method *payoutMethodRow) (given []approvalRow, err error) {
+	if row.Version == 1 && row.CreatedAt.Equal(u.now) {
+		return nil, nil // it is being made
+	}
+	err = u.NewSelect().Model(&given).Where("pa.payout_id = ?", row.ID).Where("pa.partner = ?", row.Partner).Where("pa.digest = ?", row.digest(method)).Scan(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read approvals: %w", err)
 	}
 	return given, nil
-}
-
-// approvals counts the consents to pay exactly this.
-func (u *unit) approvals(ctx context.Context, row *payoutRow, method *payoutMethodRow) (int, error) {
-	if row.Version == 1 && row.CreatedAt.Equal(u.now) || method == nil {
-		return 0, nil // it is being made
-	}
-	n, err := u.NewSelect().Model((*approvalRow)(nil)).Where("pa.payout_id = ?", row.ID).Where("pa.partner = ?", row.Partner).
-		Where("pa.digest = ?", row.digest(method)).Count(ctx)
-	if err != nil {
-		return 0, fmt.Errorf("count approvals: %w", err)
-	}
-	return int(n), nil
 }
 
 // consents are how many operators must consent to a payout to whatever account.
@@ -238,14 +220,10 @@ func (u *unit) letGo(ctx context.Context, claim *claimRow, row *payoutRow) error
 
 // destination is the policy and the account a payout would go to, nil without one.
 func (u *unit) destination(ctx context.Context, claim *claimRow, row *payoutRow) (*policyRow, *payoutMethodRow, error) {
-	return destination(ctx, u, claim.ID, row)
-}
-
-func destination(ctx context.Context, db bun.IDB, claim uuid.UUID, row *payoutRow) (*policyRow, *payoutMethodRow, error) {
 	p := new(policyRow)
-	if err := db.NewSelect().Model(p).Where("p.id = ?", row.PolicyID).Where("p.partner = ?", row.Partner).Scan(ctx); err != nil {
+	if err := u.NewSelect().Model(p).Where("p.id = ?", row.PolicyID).Where("p.partner = ?", row.Partner).Scan(ctx); err != nil {
 		return nil, nil, fmt.Errorf("read policy: %w", err)
 	}
-	methods, err := methodsOf(ctx, db, []*policyRow{p})
-	return p, chosen(methods[p.ID], claim), err
+	methods, err := methodsOf(ctx, u, []*policyRow{p})
+	return p, chosen(methods[p.ID], claim.ID), err
 }

@@ -31,9 +31,9 @@ func (u *unit) obstacle(ctx context.Context, p *policyRow, row *payoutRow, metho
 	switch {
 	case err != nil:
 		return way{}, err
-	case given < needed:
+	case len(given) < needed:
 		return way{blocked: BlockedApproval}, nil
-	case given == 0:
+	case len(given) == 0:
 		return way{from: *method.CoolsUntil}, nil
 	default:
 		return way{from: u.now}, nil
