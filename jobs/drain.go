@@ -88,6 +88,9 @@ func (w *drainEndpoint) live(ctx context.Context, job model.DrainEndpoint, lost 
 // when there is no time for it.
 func (w *drainEndpoint) send(ctx context.Context, batch *model.Batch, inTime func() bool) []model.Sent {
 	sent := make([]model.Sent, len(batch.Items))
+	for i := range sent {
+		sent[i].Dispatch = batch.Items[i] // not sent, until it is
+	}
 	var succeeded, failed atomic.Int64
 	queues := make(chan []int)
 	var all sync.WaitGroup
@@ -96,14 +99,11 @@ func (w *drainEndpoint) send(ctx context.Context, batch *model.Batch, inTime fun
 		all.Go(func() {
 			for line := range queues {
 				for _, i := range line {
-					sent[i].Dispatch = batch.Items[i]
 					if batch.Items[i].Held || !inTime() || succeeded.Load() == 0 && failed.Load() >= drainGiveUp {
-						w.hold(batch, sent, line, i)
 						break
 					}
 					if !w.try(ctx, batch, &sent[i]) {
 						failed.Add(1)
-						w.hold(batch, sent, line, i)
 						break
 					}
 					succeeded.Add(1)
@@ -117,15 +117,6 @@ func (w *drainEndpoint) send(ctx context.Context, batch *model.Batch, inTime fun
 	close(queues)
 	all.Wait()
 	return sent
-}
-
-// hold marks what follows an event in its line as not sent.
-func (w *drainEndpoint) hold(batch *model.Batch, sent []model.Sent, line []int, after int) {
-	for _, i := range line {
-		if i > after {
-			sent[i].Dispatch = batch.Items[i]
-		}
-	}
 }
 
 func (w *drainEndpoint) try(ctx context.Context, batch *model.Batch, sent *model.Sent) bool {
