@@ -148,28 +148,21 @@ func (sweep) Kind() string { return "sweep" }
 const sweepEvery = 5 * time.Second
 
 func (c Config) periodic() []*river.PeriodicJob {
-	jobs := []*river.PeriodicJob{
-		river.NewPeriodicJob(river.PeriodicInterval(sweepEvery), func() (river.JobArgs, *river.InsertOpts) {
-			return sweep{}, options("sweep")
-		}, &river.PeriodicJobOpts{RunOnStart: true}),
-		river.NewPeriodicJob(river.PeriodicInterval(checkEvery), func() (river.JobArgs, *river.InsertOpts) {
-			return CheckInvariants{}, options("check_invariants")
-		}, &river.PeriodicJobOpts{RunOnStart: true}),
-		river.NewPeriodicJob(river.PeriodicInterval(reportsEvery), func() (river.JobArgs, *river.InsertOpts) {
-			return FetchReports{}, options("fetch_reports")
-		}, &river.PeriodicJobOpts{RunOnStart: true}),
-	}
+	jobs := []*river.PeriodicJob{repeated(sweepEvery, sweep{}), repeated(checkEvery, CheckInvariants{}), repeated(reportsEvery, FetchReports{})}
 	if _, writes := c.Rail.(fileWriter); writes {
-		jobs = append(jobs, river.NewPeriodicJob(river.PeriodicInterval(c.FilesEvery), func() (river.JobArgs, *river.InsertOpts) {
-			return WriteFiles{}, options("write_files")
-		}, &river.PeriodicJobOpts{RunOnStart: true}))
+		jobs = append(jobs, repeated(c.FilesEvery, WriteFiles{}))
 	}
 	for _, source := range c.Feeds {
-		jobs = append(jobs, river.NewPeriodicJob(river.PeriodicInterval(source.Every), func() (river.JobArgs, *river.InsertOpts) {
-			return PollFeed(source), options("poll_feed")
-		}, &river.PeriodicJobOpts{RunOnStart: true}))
+		jobs = append(jobs, repeated(source.Every, PollFeed(source)))
 	}
 	return jobs
+}
+
+// repeated is a job that is asked for at the start and after every period.
+func repeated(every time.Duration, job river.JobArgs) *river.PeriodicJob {
+	return river.NewPeriodicJob(river.PeriodicInterval(every), func() (river.JobArgs, *river.InsertOpts) {
+		return job, options(job.Kind())
+	}, &river.PeriodicJobOpts{RunOnStart: true})
 }
 
 // Start begins to work; it returns at once. It tells the name under which this
