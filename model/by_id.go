@@ -8,7 +8,8 @@ import (
 )
 
 // byID are the records with the ids that narrow leaves, by id, in one statement:
-// for rows that are not on a shelf because partners see more than their own.
+// for rows that are not on a shelf because partners see more than their own, or
+// because they are read along with others.
 func byID[Row, Record any](ctx context.Context, s *Service, n noun, ids []string, narrow func(*bun.SelectQuery) *bun.SelectQuery, public func(*Row) (string, *Record)) (map[string]*Record, error) {
 	keys := n.parseAll(ids)
 	found := make(map[string]*Record, len(keys))

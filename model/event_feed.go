@@ -71,11 +71,7 @@ func (s *Service) ListEvents(ctx context.Context, actor Actor, f EventFilter, in
 	if p.after == "" {
 		p.after = strconv.FormatInt(f.After, 10)
 	}
-	p.count = func(ctx context.Context) (int, error) {
-		q := f.query(s.db.NewSelect().Model((*numberedEvent)(nil)), actor, subject).Where("n.sequence > ?", f.After).Limit(MaxTotal + 1)
-		n, err := s.db.NewSelect().TableExpr("(?) as counted", q).Count(ctx)
-		return int(n), err
-	}
+	p.count = s.counting(f.query(s.db.NewSelect().Model((*numberedEvent)(nil)), actor, subject).Where("n.sequence > ?", f.After))
 	var rows []numberedEvent
 	err = s.numbered.until(ctx, s, f.Partner, f.Wait, func() (bool, error) {
 		rows = rows[:0]
@@ -100,21 +96,8 @@ func (s *Service) EventsByID(ctx context.Context, actor Actor, ids []string) (ma
 	if err := s.authorize(ctx, actor, ScopeEventsRead); err != nil {
 		return nil, err
 	}
-	found := make(map[string]*wire.Event, len(ids))
-	keys := nounEvent.parseAll(ids)
-	if len(keys) == 0 {
-		return found, nil
-	}
-	var rows []numberedEvent
-	q := actor.tenancy(numbered(s.db.NewSelect().Model(&rows))).Where("e.id in (?)", bun.List(keys))
-	if err := q.Scan(ctx); err != nil {
-		return nil, explain(fmt.Errorf("read events: %w", err))
-	}
-	for i := range rows {
-		event := rows[i].public()
-		found[event.ID] = &event
-	}
-	return found, nil
+	mine := func(q *bun.SelectQuery) *bun.SelectQuery { return actor.tenancy(numbered(q)) }
+	return byID(ctx, s, nounEvent, ids, mine, func(r *numberedEvent) (string, *wire.Event) { return nounEvent.id(r.ID), new(r.public()) })
 }
 
 // check reads the subject's id; nil without one.
