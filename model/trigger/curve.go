@@ -41,7 +41,7 @@ func (p Payout) points(s side, steps []Rung) []CurvePoint {
 	}
 	// Between two jumps nothing changes, so the middle tells of the whole way; a
 	// boundary itself may count or not.
-	jumps, one := p.jumps(s, steps), decimal.New(1, 0)
+	jumps := p.jumps(s, steps)
 	between := []decimal.Decimal{at(s.further(jumps[0], one.Neg()))}
 	for i, x := range jumps[1:] {
 		between = append(between, at(decimal.Avg(jumps[i], x)))
@@ -67,7 +67,7 @@ func (p Payout) jumps(s side, steps []Rung) []decimal.Decimal {
 	var jumps []decimal.Decimal
 	switch p.Shape {
 	case Tick:
-		for paid := decimal.Zero; paid.LessThan(decimal.New(1, 0)) && len(jumps) < MaxCurvePoints; paid = paid.Add(*p.TickShare) {
+		for paid := decimal.Zero; paid.LessThan(one) && len(jumps) < MaxCurvePoints; paid = paid.Add(*p.TickShare) {
 			jumps = append(jumps, s.further(*p.Attach, p.TickSize.Mul(decimal.NewFromInt(int64(len(jumps)+1)))))
 		}
 	case Step:

@@ -102,7 +102,7 @@ func (s side) linear(x, attach, exhaust decimal.Decimal) reading {
 func (s side) tick(x, attach, size, each decimal.Decimal) reading {
 	ticks, rest := s.beyond(x, attach).QuoRem(size, 0)
 	if s.strict && rest.IsZero() {
-		ticks = ticks.Sub(decimal.New(1, 0))
+		ticks = ticks.Sub(one)
 	}
 	if !ticks.IsPositive() {
 		return s.at(x, s.further(attach, size), share{})
