@@ -95,7 +95,7 @@ func (s *statement) entry(e entryXML, each func(rail.Line) error) error {
 	if err != nil && e.word() != "PDNG" {
 		return err
 	}
-	status := e.status()
+	status, count := e.status(), e.count()
 	var lines []rail.Line
 	for _, detail := range e.Details {
 		for _, booking := range detail.Each {
@@ -106,10 +106,10 @@ func (s *statement) entry(e entryXML, each func(rail.Line) error) error {
 			if booking.Return != nil && e.Direction == "CRDT" {
 				line.Status, line.Code = rail.Returned, booking.Return.code()
 			}
-			lines = append(lines, line)
-			if err := booking.sum(&lines[len(lines)-1], whole, e.count()); err != nil {
+			if line.Amount, err = booking.sum(whole, count); err != nil {
 				return err
 			}
+			lines = append(lines, line)
 		}
 	}
 	if len(lines) == 0 {
@@ -119,18 +119,17 @@ func (s *statement) entry(e entryXML, each func(rail.Line) error) error {
 }
 
 // sum finds a booking's amount: its own, or the entry's when it is alone in it.
-func (b bookingXML) sum(line *rail.Line, whole money.Money, count int) (err error) {
+func (b bookingXML) sum(whole money.Money, count int) (money.Money, error) {
 	switch {
 	case b.Amount != nil:
-		line.Amount, err = b.Amount.money()
+		return b.Amount.money()
 	case b.Old != nil:
-		line.Amount, err = b.Old.money()
+		return b.Old.money()
 	case count == 1:
-		line.Amount = whole
+		return whole, nil
 	default:
-		err = broken("payments that were booked together have no amounts")
+		return money.Money{}, broken("payments that were booked together have no amounts")
 	}
-	return err
 }
 
 // tell hands lines on whose sum is the entry's. Money that came in and is no

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"parapet/jobs/rail"
-	"parapet/model/money"
 )
 
 // statusReport is pain.002: what the bank makes of a file of ours.
@@ -107,13 +106,11 @@ func (s *statusReport) line(t transactionXML, each func(rail.Line) error) error 
 	if line.Reference == "" {
 		line.Reference = t.ID
 	}
-	if t.Amount != nil {
+	if t.Amount != nil { // else the books know it
 		var err error
 		if line.Amount, err = t.Amount.money(); err != nil {
 			return err
 		}
-	} else {
-		line.Amount = money.Money{} // the books know it
 	}
 	return each(line)
 }
