@@ -38,9 +38,10 @@ func New(o Originator) (*Format, error) {
 	bank := account.Number{Type: account.TypeUSBankAccount, USBankAccount: &account.USBankAccount{
 		RoutingNumber: o.Routing, AccountNumber: "0000", AccountType: account.Checking,
 	}}
+	problems := bank.Validate()
 	switch {
-	case len(bank.Validate()) > 0:
-		return nil, fmt.Errorf("the originator's routing number: %s", bank.Validate()[0].Detail)
+	case len(problems) > 0:
+		return nil, fmt.Errorf("the originator's routing number: %s", problems[0].Detail)
 	case strings.TrimSpace(o.Name) == "" || strings.TrimSpace(o.Bank) == "":
 		return nil, errors.New("the originator's name or its bank's is missing")
 	case len(o.ID) != 10:
@@ -142,7 +143,7 @@ func (f *Format) entry(order rail.Instruction, place int) *ach.EntryDetail {
 	entry.DFIAccountNumber = us.AccountNumber
 	entry.Amount = int(order.Amount.Amount)
 	entry.IdentificationNumber = bankfile.Short(order.Key)
-	entry.IndividualName = clip(ascii(order.Payee.Beneficiary.Name), 22)
+	entry.IndividualName = clip(order.Payee.Beneficiary.Name, 22)
 	entry.SetTraceNumber(f.Originator.Routing[:8], place)
 	entry.Category = ach.CategoryForward
 	return entry
