@@ -140,7 +140,7 @@ func TestALateAnswerSettlesTheDoubt(t *testing.T) {
 	require.Equal(t, "reconciling", s.read(job).Status)
 
 	entry, _ := b.Executed(key)
-	door := httprail.Notices(b.Secrets(), time.Now, s.notices(b.rail()).Taker())
+	door := b.rail().Notices(s.notices(b.rail()).Taker())
 	notice := func(said httprail.Transfer, secrets httprail.Secrets) int {
 		body, err := json.Marshal(said)
 		require.NoError(t, err)

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+
+	"github.com/go-json-experiment/json"
 )
 
 func fetchWith(ctx context.Context, client *http.Client, address, token string) ([]byte, error) {
@@ -17,6 +19,15 @@ func fetchWith(ctx context.Context, client *http.Client, address, token string) 
 		request.Header.Set("Authorization", "Bearer "+token)
 	}
 	return answerOf(client, request)
+}
+
+// fetchInto reads an answer that is JSON.
+func fetchInto(ctx context.Context, client *http.Client, address, token string, into any) error {
+	body, err := fetchWith(ctx, client, address, token)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(body, into)
 }
 
 func answerOf(client *http.Client, request *http.Request) ([]byte, error) {

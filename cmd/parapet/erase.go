@@ -7,7 +7,6 @@ import (
 	"io"
 
 	"parapet/internal/filestore"
-	"parapet/jobs"
 	"parapet/model"
 )
 
@@ -26,31 +25,19 @@ func erase(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if s.DatabaseURL == "" || len(s.SealKeys) == 0 {
+	if s.DatabaseURL == "" || len(s.SealKeys) == 0 || s.FingerprintKey == "" {
 		return errors.New("erase needs the server's settings: DATABASE_URL, PARAPET_SEAL_KEYS, PARAPET_FINGERPRINT_KEY and PARAPET_FILES")
-	}
-	keys, err := s.keys()
-	if err != nil {
-		return err
 	}
 	files, err := filestore.Open(s.Files)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = files.Close() }()
-	db, err := model.Open(ctx, s.DatabaseURL, 4)
+	service, closeDomain, err := openDomain(ctx, files)
 	if err != nil {
 		return err
 	}
-	defer db.Close()
-	queue, err := jobs.NewQueue(db.Pool)
-	if err != nil {
-		return err
-	}
-	service, err := model.New(model.Config{DB: db, Queue: queue, Files: files, Keys: keys, Development: s.Rehearsal})
-	if err != nil {
-		return err
-	}
+	defer closeDomain()
 	done, err := service.EraseHolder(ctx, shell("erase"), in)
 	if done != nil {
 		_, _ = fmt.Fprintf(out, "erased from %d quotes, %d policies, %d claims, %d documents, %d messages, %d payout methods and %d events; parapet verify-events proves the rest\n",

@@ -47,7 +47,7 @@ func keysCommand(ctx context.Context, args []string, out io.Writer) error {
 	if len(s.SealKeys) == 0 {
 		return errors.New("PARAPET_SEAL_KEYS is missing: the keys of the server, the new one first")
 	}
-	service, closeDomain, err := openDomain(ctx)
+	service, closeDomain, err := openDomain(ctx, nil)
 	if err != nil {
 		return err
 	}

@@ -66,12 +66,10 @@ func listenHere(ctx context.Context, args []string, out io.Writer) error {
 	if err := parseOnly(set, args); err != nil {
 		return err
 	}
-	given := false
-	set.Visit(func(f *flag.Flag) { given = given || f.Name == "state" })
+	set.Visit(func(f *flag.Flag) { l.settled = l.settled || f.Name == "state" })
 	if l.state == "none" {
 		l.state = ""
 	}
-	l.settled = given
 	if err := l.prepare(ctx, *secret, *after); err != nil {
 		return err
 	}
@@ -273,16 +271,12 @@ func (l *listener) page(ctx context.Context, query url.Values) (page feedPage, e
 		if token, err = l.token.get(ctx); err != nil {
 			return page, err
 		}
-		var body []byte
-		body, err = fetchWith(ctx, l.client, l.server+"/v1/events?"+query.Encode(), token)
+		err = fetchInto(ctx, l.client, l.server+"/v1/events?"+query.Encode(), token, &page)
 		var refused *refusedError
-		if errors.As(err, &refused) && refused.status == http.StatusUnauthorized && l.token.forget() {
-			continue
+		over := errors.As(err, &refused) && refused.status == http.StatusUnauthorized
+		if !over || !l.token.forget() {
+			break
 		}
-		if err != nil {
-			return page, err
-		}
-		return page, json.Unmarshal(body, &page)
 	}
 	return page, err
 }

@@ -52,7 +52,7 @@ func observe(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	service, done, err := openDomain(ctx)
+	service, done, err := openDomain(ctx, nil)
 	if err != nil {
 		return err
 	}
@@ -71,8 +71,8 @@ func observe(ctx context.Context, args []string, out io.Writer) error {
 }
 
 // openDomain is the domain layer without API and workers: jobs it asks for are
-// worked by the running server.
-func openDomain(ctx context.Context) (*model.Service, func(), error) {
+// worked by the running server. files may be nil where no attachment is touched.
+func openDomain(ctx context.Context, files model.Files) (*model.Service, func(), error) {
 	s, err := loadSettings()
 	if err != nil {
 		return nil, nil, err
@@ -100,7 +100,7 @@ func openDomain(ctx context.Context) (*model.Service, func(), error) {
 	if len(keys.Fingerprint) == 0 {
 		keys.Fingerprint = random(32)
 	}
-	service, err := model.New(model.Config{DB: db, Queue: queue, Keys: keys, Development: s.Rehearsal})
+	service, err := model.New(model.Config{DB: db, Queue: queue, Files: files, Keys: keys, Development: s.Rehearsal})
 	return service, db.Close, err
 }
 

@@ -94,13 +94,10 @@ func readAccount(path string, into any) error {
 
 // railDoors are the addresses at which a rail speaks to us.
 func (a *app) railDoors() map[string]http.Handler {
-	if a.settings.Rail != httprail.Name {
+	payment, speaks := a.rail.(*httprail.Rail)
+	if !speaks {
 		return nil
 	}
-	secrets, err := httprail.ParseSecrets(a.settings.RailSecrets)
-	if err != nil {
-		return nil // the rail was not opened either
-	}
 	notices := &jobs.Notices{Service: a.service, Rail: a.rail, Log: a.log}
-	return map[string]http.Handler{httprail.NoticePath: httprail.Notices(secrets, time.Now, notices.Taker())}
+	return map[string]http.Handler{httprail.NoticePath: payment.Notices(notices.Taker())}
 }

@@ -35,7 +35,7 @@ func statement(ctx context.Context, args []string, out io.Writer) error {
 		}
 		bounds[i] = &at
 	}
-	service, closeDomain, err := openDomain(ctx)
+	service, closeDomain, err := openDomain(ctx, nil)
 	if err != nil {
 		return err
 	}

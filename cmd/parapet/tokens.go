@@ -88,7 +88,8 @@ func (t *tokens) grant(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return granted.Token, errors.Join(json.Unmarshal(body, &granted))
+	err = json.Unmarshal(body, &granted)
+	return granted.Token, err
 }
 
 // endpoint finds the issuer's token endpoint.
@@ -99,11 +100,7 @@ func (t *tokens) endpoint(ctx context.Context) (string, error) {
 	}
 	issuer := t.issuer
 	if issuer == "" {
-		body, err := fetchWith(ctx, t.client, t.server+"/.well-known/oauth-protected-resource", "")
-		if err == nil {
-			err = json.Unmarshal(body, &about)
-		}
-		if err != nil {
+		if err := fetchInto(ctx, t.client, t.server+"/.well-known/oauth-protected-resource", "", &about); err != nil {
 			return "", err
 		}
 		if len(about.Servers) == 0 {
@@ -111,9 +108,6 @@ func (t *tokens) endpoint(ctx context.Context) (string, error) {
 		}
 		issuer = about.Servers[0]
 	}
-	body, err := fetchWith(ctx, t.client, strings.TrimSuffix(issuer, "/")+"/.well-known/openid-configuration", "")
-	if err != nil {
-		return "", err
-	}
-	return about.Token, errors.Join(json.Unmarshal(body, &about))
+	err := fetchInto(ctx, t.client, strings.TrimSuffix(issuer, "/")+"/.well-known/openid-configuration", "", &about)
+	return about.Token, err
 }

@@ -24,7 +24,7 @@ func verifyEvents(ctx context.Context, args []string, out io.Writer) error {
 	if s.FingerprintKey == "" { // under another key every checkpoint would be a stranger's
 		return errors.New("verify-events needs the server's settings: DATABASE_URL and PARAPET_FINGERPRINT_KEY, from which the key of the checkpoints comes")
 	}
-	service, closeDomain, err := openDomain(ctx)
+	service, closeDomain, err := openDomain(ctx, nil)
 	if err != nil {
 		return err
 	}

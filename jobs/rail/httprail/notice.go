@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"time"
 
 	"github.com/go-json-experiment/json"
 
@@ -27,14 +26,14 @@ type Taker func(ctx context.Context, key string, said rail.Result) error
 
 // Notices answers at NoticePath. A notice counts only when it is signed by the
 // rail, within five minutes; it may come any number of times.
-func Notices(secrets Secrets, now func() time.Time, take Taker) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, answerLimit))
+func (r *Rail) Notices(take Taker) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		body, err := io.ReadAll(http.MaxBytesReader(w, request.Body, answerLimit))
 		if err != nil {
 			w.WriteHeader(http.StatusRequestEntityTooLarge)
 			return
 		}
-		status := noticed(r, body, secrets, now(), take)
+		status := r.noticed(request, body, take)
 		if status == http.StatusConflict || status == http.StatusServiceUnavailable {
 			w.Header().Set("Retry-After", "60")
 		}
@@ -42,12 +41,12 @@ func Notices(secrets Secrets, now func() time.Time, take Taker) http.Handler {
 	})
 }
 
-func noticed(r *http.Request, body []byte, secrets Secrets, now time.Time, take Taker) int {
+func (r *Rail) noticed(request *http.Request, body []byte, take Taker) int {
 	var said Transfer
 	switch {
-	case r.Method != http.MethodPost:
+	case request.Method != http.MethodPost:
 		return http.StatusMethodNotAllowed
-	case !secrets.VerifyRequest(r, body, now):
+	case !r.config.Secrets.VerifyRequest(request, body, r.config.Now()):
 		return http.StatusUnauthorized
 	case json.Unmarshal(body, &said) != nil:
 		return http.StatusBadRequest
@@ -56,7 +55,7 @@ func noticed(r *http.Request, body []byte, secrets Secrets, now time.Time, take 
 	if result.Err != nil || result.Outcome == rail.NotFound {
 		return http.StatusBadRequest
 	}
-	switch err := take(r.Context(), said.Key, result); {
+	switch err := take(request.Context(), said.Key, result); {
 	case err == nil:
 		return http.StatusNoContent
 	case errors.Is(err, ErrLater):
