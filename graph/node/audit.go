@@ -11,5 +11,5 @@ func (r *Reader) AuditLog(ctx context.Context, first *int, after *string, filter
 	if filter == nil {
 		filter = &model.AuditFilter{}
 	}
-	return listed(func(lines []*model.AuditEntry) []*model.AuditEntry { return lines })(r.Service.ListAudit(ctx, r.Actor, *filter, ordered(first, after, order)))
+	return listed(asTheyAre[model.AuditEntry])(r.Service.ListAudit(ctx, r.Actor, *filter, ordered(first, after, order)))
 }

@@ -62,7 +62,7 @@ func (c *Claim) Timeline(ctx context.Context, first *int, after *string, last *i
 		in = pageOf(last, nil)
 		in.Last = true
 	}
-	return members(ctx, c.kin, c.ID, "timeline", in, r.Service.TimelinesOf, r.timeline)
+	return members(ctx, c.kin, c.ID, "timeline", in, r.Service.TimelinesOf, asTheyAre[wire.TimelineEntry])
 }
 
 // Messages are the conversation about it.

@@ -89,6 +89,15 @@ func listed[R, N any](together func([]*R) []*N) func(*model.Page[R], error) (*Co
 // asTheyAre are the nodes of records that have no relations.
 func asTheyAre[R any](records []*R) []*R { return records }
 
+// alone are the nodes of records that have none either, but more to tell.
+func alone[R, N any](records []*R, node func(*R) *N) []*N {
+	all := make([]*N, len(records))
+	for i, record := range records {
+		all[i] = node(record)
+	}
+	return all
+}
+
 func pointers[R any](records []R) []*R {
 	all := make([]*R, len(records))
 	for i := range records {

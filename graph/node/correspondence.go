@@ -8,8 +8,6 @@ import (
 	"parapet/model/wire"
 )
 
-func (r *Reader) timeline(records []*wire.TimelineEntry) []*wire.TimelineEntry { return records }
-
 // Message is one turn of the conversation about a claim.
 type Message struct{ *wire.Message }
 
@@ -17,11 +15,7 @@ type Message struct{ *wire.Message }
 func (*Message) IsNode() {}
 
 func (r *Reader) messages(records []*wire.Message) []*Message {
-	all := make([]*Message, len(records))
-	for i, record := range records {
-		all[i] = &Message{record}
-	}
-	return all
+	return alone(records, func(m *wire.Message) *Message { return &Message{m} })
 }
 
 // Attachment is a document that belongs to a claim.
@@ -31,11 +25,7 @@ type Attachment struct{ *wire.Attachment }
 func (*Attachment) IsNode() {}
 
 func (r *Reader) attachments(records []*wire.Attachment) []*Attachment {
-	all := make([]*Attachment, len(records))
-	for i, record := range records {
-		all[i] = &Attachment{record}
-	}
-	return all
+	return alone(records, func(a *wire.Attachment) *Attachment { return &Attachment{a} })
 }
 
 // AddMessageInput is something to say about a claim.

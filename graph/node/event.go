@@ -14,11 +14,7 @@ type Event struct{ *wire.Event }
 func (*Event) IsNode() {}
 
 func (r *Reader) events(records []*wire.Event) []*Event {
-	all := make([]*Event, len(records))
-	for i, record := range records {
-		all[i] = &Event{record}
-	}
-	return all
+	return alone(records, func(e *wire.Event) *Event { return &Event{e} })
 }
 
 // Event is one event. Errors: not_found.

@@ -19,7 +19,7 @@ func (r *Reader) FollowTimeline(ctx context.Context, claim string, after *int64)
 		after = new(int64)
 	}
 	tail, err := r.Service.FollowTimeline(ctx, r.Actor, claim, *after)
-	return follow(ctx, r, tail, err, r.timeline)
+	return follow(ctx, r, tail, err, asTheyAre[wire.TimelineEntry])
 }
 
 // follow reads ahead of whoever listens by what was read at once, and no further.

@@ -33,11 +33,7 @@ func (r *Reader) Jobs(ctx context.Context, first *int, after *string, filter *mo
 		filter = &model.JobFilter{}
 	}
 	return listed(func(rows []*model.QueuedJob) []*Job {
-		jobs := make([]*Job, len(rows))
-		for i, row := range rows {
-			jobs[i] = &Job{row}
-		}
-		return jobs
+		return alone(rows, func(j *model.QueuedJob) *Job { return &Job{j} })
 	})(r.Service.ListJobs(ctx, r.Actor, *filter, pageOf(first, after)))
 }
 

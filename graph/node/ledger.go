@@ -38,10 +38,6 @@ func (e *LedgerEntry) EventType() string { return string(e.Type) }
 // Entries are a page of what moved.
 func (s *Statement) Entries(ctx context.Context, first *int, after *string) (*LedgerEntryConnection, error) {
 	return listed(func(entries []*model.LedgerEntry) []*LedgerEntry {
-		nodes := make([]*LedgerEntry, len(entries))
-		for i, entry := range entries {
-			nodes[i] = &LedgerEntry{entry}
-		}
-		return nodes
+		return alone(entries, func(e *model.LedgerEntry) *LedgerEntry { return &LedgerEntry{e} })
 	})(s.Statement.Entries(ctx, pageOf(first, after)))
 }

@@ -17,11 +17,7 @@ type Moratorium struct{ *wire.Moratorium }
 func (*Moratorium) IsNode() {}
 
 func moratoria(records []*wire.Moratorium) []*Moratorium {
-	all := make([]*Moratorium, len(records))
-	for i, record := range records {
-		all[i] = &Moratorium{record}
-	}
-	return all
+	return alone(records, func(m *wire.Moratorium) *Moratorium { return &Moratorium{m} })
 }
 
 // Moratorium is one moratorium. Errors: not_found.

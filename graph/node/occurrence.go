@@ -74,11 +74,7 @@ type Observation struct{ *wire.Observation }
 func (*Observation) IsNode() {}
 
 func observations(records []*wire.Observation) []*Observation {
-	list := make([]*Observation, len(records))
-	for i, record := range records {
-		list[i] = &Observation{record}
-	}
-	return list
+	return alone(records, func(o *wire.Observation) *Observation { return &Observation{o} })
 }
 
 // Observation is one observation. Errors: not_found.

@@ -18,11 +18,7 @@ import (
 type Product struct{ *wire.Product }
 
 func (r *Reader) products(records []*wire.Product) []*Product {
-	all := make([]*Product, len(records))
-	for i, record := range records {
-		all[i] = &Product{record}
-	}
-	return all
+	return alone(records, func(p *wire.Product) *Product { return &Product{p} })
 }
 
 // Product is the newest version of a product. Errors: not_found.

@@ -88,9 +88,5 @@ func (r *Reader) Findings(ctx context.Context, closedToo bool) ([]*model.Finding
 	if err != nil {
 		return nil, err
 	}
-	findings := make([]*model.Finding, len(list.Data))
-	for i := range list.Data {
-		findings[i] = &list.Data[i]
-	}
-	return findings, nil
+	return pointers(list.Data), nil
 }
