@@ -12,11 +12,7 @@ type CapacityFilter struct{ Product *string }
 
 // Capacities are the bounds of what may be at risk.
 func (r *Reader) Capacities(ctx context.Context, first *int, after *string, filter *CapacityFilter) (*CapacityConnection, error) {
-	var product string
-	if filter != nil {
-		product = orEmpty(filter.Product)
-	}
-	return listed(asTheyAre[wire.Capacity])(r.Service.ListCapacities(ctx, r.Actor, product, pageOf(first, after)))
+	return listed(asTheyAre[wire.Capacity])(r.Service.ListCapacities(ctx, r.Actor, orEmpty(orEmpty(filter).Product), pageOf(first, after)))
 }
 
 // SetCapacityInput is a bound to set.

@@ -40,7 +40,7 @@ func (r *Reader) Claim(ctx context.Context, id string) (*Claim, error) {
 
 // Claims are claims, newest first.
 func (r *Reader) Claims(ctx context.Context, first *int, after *string, filter *model.Filter, order *string) (*ClaimConnection, error) {
-	return listed(r.claims)(r.Service.ListClaims(ctx, r.Actor, filtered(filter), ordered(first, after, order)))
+	return listed(r.claims)(r.Service.ListClaims(ctx, r.Actor, orEmpty(filter), ordered(first, after, order)))
 }
 
 // Policy is what is asked to pay.

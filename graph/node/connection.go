@@ -174,16 +174,14 @@ func pageOf(first *int, after *string) model.PageRequest {
 // ordered is pageOf for a list that can run both ways.
 func ordered(first *int, after, order *string) model.PageRequest {
 	in := pageOf(first, after)
-	if order != nil {
-		in.Order = model.Order(*order)
-	}
+	in.Order = model.Order(orEmpty(order))
 	return in
 }
 
-// filtered is the filter, or none.
-func filtered(filter *model.Filter) model.Filter {
-	if filter == nil {
-		return model.Filter{}
+// orEmpty is what was given, or nothing of its kind.
+func orEmpty[T any](given *T) T {
+	if given == nil {
+		return *new(T)
 	}
-	return *filter
+	return *given
 }

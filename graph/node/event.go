@@ -34,10 +34,7 @@ func (f *EventFilter) narrow() (narrowed model.EventFilter) {
 	if f == nil {
 		return narrowed
 	}
-	narrowed.Subject, narrowed.Partner = orEmpty(f.Subject), orEmpty(f.Partner)
-	if f.AfterSequence != nil {
-		narrowed.After = *f.AfterSequence
-	}
+	narrowed.Subject, narrowed.Partner, narrowed.After = orEmpty(f.Subject), orEmpty(f.Partner), orEmpty(f.AfterSequence)
 	for _, kind := range f.Types {
 		narrowed.Types = append(narrowed.Types, model.EventType(kind))
 	}

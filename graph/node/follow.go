@@ -15,10 +15,7 @@ func (r *Reader) FollowEvents(ctx context.Context, filter EventFilter) (<-chan *
 
 // FollowTimeline hands on a claim's story as it is told.
 func (r *Reader) FollowTimeline(ctx context.Context, claim string, after *int64) (<-chan *wire.TimelineEntry, error) {
-	if after == nil {
-		after = new(int64)
-	}
-	tail, err := r.Service.FollowTimeline(ctx, r.Actor, claim, *after)
+	tail, err := r.Service.FollowTimeline(ctx, r.Actor, claim, orEmpty(after))
 	return follow(ctx, r, tail, err, asTheyAre[wire.TimelineEntry])
 }
 

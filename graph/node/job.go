@@ -29,12 +29,9 @@ func (r *Reader) FailingJobs(ctx context.Context) ([]*model.FailingJobs, error) 
 
 // Jobs are jobs, newest first.
 func (r *Reader) Jobs(ctx context.Context, first *int, after *string, filter *model.JobFilter) (*JobConnection, error) {
-	if filter == nil {
-		filter = &model.JobFilter{}
-	}
 	return listed(func(rows []*model.QueuedJob) []*Job {
 		return alone(rows, func(j *model.QueuedJob) *Job { return &Job{j} })
-	})(r.Service.ListJobs(ctx, r.Actor, *filter, pageOf(first, after)))
+	})(r.Service.ListJobs(ctx, r.Actor, orEmpty(filter), pageOf(first, after)))
 }
 
 // RetryJobsInput is jobs to try again.

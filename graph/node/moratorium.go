@@ -30,8 +30,7 @@ type MoratoriumFilter struct{ Past bool }
 
 // Moratoria are moratoria, newest first.
 func (r *Reader) Moratoria(ctx context.Context, first *int, after *string, filter *MoratoriumFilter, order *string) (*MoratoriumConnection, error) {
-	past := filter != nil && filter.Past
-	return listed(moratoria)(r.Service.ListMoratoria(ctx, r.Actor, past, ordered(first, after, order)))
+	return listed(moratoria)(r.Service.ListMoratoria(ctx, r.Actor, orEmpty(filter).Past, ordered(first, after, order)))
 }
 
 // Place is where; nil everywhere.

@@ -66,9 +66,7 @@ func (in *RecordObservationsInput) batch() ([]wire.ObservationInput, error) {
 	for i, each := range in.Observations {
 		batch[i] = each.ObservationInput
 		batch[i].Measures = make(map[string]wire.Measure, len(each.Measures))
-		if each.Station != nil {
-			batch[i].Station = *each.Station
-		}
+		batch[i].Station = orEmpty(each.Station)
 		for k, measured := range each.Measures {
 			if _, known := batch[i].Measures[measured.Name]; known {
 				at := fmt.Sprintf("/observations/%d/measures/%d/name", i, k)

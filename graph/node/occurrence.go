@@ -60,13 +60,6 @@ func (f *HappenedFilter) narrow() model.HappenedFilter {
 	return model.HappenedFilter{Kind: orEmpty(f.Kind), Source: orEmpty(f.Source), OccurrenceID: orEmpty(f.OccurrenceID), From: f.From, To: f.To}
 }
 
-func orEmpty(text *string) string {
-	if text == nil {
-		return ""
-	}
-	return *text
-}
-
 // Observation is one measurement.
 type Observation struct{ *wire.Observation }
 

@@ -33,7 +33,7 @@ func (r *Reader) Payout(ctx context.Context, id string) (*Payout, error) {
 
 // Payouts are payouts, newest first.
 func (r *Reader) Payouts(ctx context.Context, first *int, after *string, filter *model.Filter, order *string) (*PayoutConnection, error) {
-	return listed(r.payouts)(r.Service.ListPayouts(ctx, r.Actor, filtered(filter), ordered(first, after, order)))
+	return listed(r.payouts)(r.Service.ListPayouts(ctx, r.Actor, orEmpty(filter), ordered(first, after, order)))
 }
 
 // Claim is what it pays.
@@ -76,7 +76,7 @@ func (r *Reader) PayoutMethod(ctx context.Context, id string) (*PayoutMethod, er
 
 // PayoutMethods are payout methods, newest first.
 func (r *Reader) PayoutMethods(ctx context.Context, first *int, after *string, filter *model.Filter, order *string) (*PayoutMethodConnection, error) {
-	return listed(r.payoutMethods)(r.Service.ListPayoutMethods(ctx, r.Actor, filtered(filter), ordered(first, after, order)))
+	return listed(r.payoutMethods)(r.Service.ListPayoutMethods(ctx, r.Actor, orEmpty(filter), ordered(first, after, order)))
 }
 
 // RecordPayoutMethodInput is an account to pay to, its number beside its kind.

@@ -31,7 +31,7 @@ func (r *Reader) Policy(ctx context.Context, id string) (*Policy, error) {
 
 // Policies are policies, newest first.
 func (r *Reader) Policies(ctx context.Context, first *int, after *string, filter *model.Filter, order *string) (*PolicyConnection, error) {
-	return listed(r.policies)(r.Service.ListBarePolicies(ctx, r.Actor, filtered(filter), ordered(first, after, order)))
+	return listed(r.policies)(r.Service.ListBarePolicies(ctx, r.Actor, orEmpty(filter), ordered(first, after, order)))
 }
 
 // ProductKey is the key of the product.

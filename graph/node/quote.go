@@ -31,7 +31,7 @@ func (r *Reader) Quote(ctx context.Context, id string) (*Quote, error) {
 
 // Quotes are quotes, newest first.
 func (r *Reader) Quotes(ctx context.Context, first *int, after *string, filter *model.Filter, order *string) (*QuoteConnection, error) {
-	return listed(r.quotes)(r.Service.ListQuotes(ctx, r.Actor, filtered(filter), ordered(first, after, order)))
+	return listed(r.quotes)(r.Service.ListQuotes(ctx, r.Actor, orEmpty(filter), ordered(first, after, order)))
 }
 
 // ProductKey is the key of the product.

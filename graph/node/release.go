@@ -17,10 +17,7 @@ type ApprovePayoutInput struct {
 
 // ApprovePayout consents to a payout.
 func (r *Reader) ApprovePayout(ctx context.Context, in ApprovePayoutInput) (*PayoutPayload, error) {
-	request := model.ApprovalRequest{PayoutID: in.PayoutID, Note: in.Note}
-	if in.Digest != nil {
-		request.Digest = *in.Digest
-	}
+	request := model.ApprovalRequest{PayoutID: in.PayoutID, Digest: orEmpty(in.Digest), Note: in.Note}
 	record, err := operate(ctx, r, in.ClientMutationID, in.PayoutID, in.Version, request, r.Service.ApprovePayout)
 	payout, err := one(r.payouts)(record, err)
 	return &PayoutPayload{payout, in.ClientMutationID}, err
@@ -55,10 +52,7 @@ type ResolvePayoutInput struct {
 
 // ResolvePayout ends a doubt or a mismatch.
 func (r *Reader) ResolvePayout(ctx context.Context, in ResolvePayoutInput) (*PayoutPayload, error) {
-	request := model.ResolutionRequest{PayoutID: in.PayoutID, Outcome: model.PayoutStatus(in.Outcome), Settled: in.Settled, Note: in.Note}
-	if in.Reference != nil {
-		request.Reference = *in.Reference
-	}
+	request := model.ResolutionRequest{PayoutID: in.PayoutID, Outcome: model.PayoutStatus(in.Outcome), Reference: orEmpty(in.Reference), Settled: in.Settled, Note: in.Note}
 	record, err := operate(ctx, r, in.ClientMutationID, in.PayoutID, in.Version, request, r.Service.ResolvePayout)
 	payout, err := one(r.payouts)(record, err)
 	return &PayoutPayload{payout, in.ClientMutationID}, err

@@ -30,7 +30,7 @@ func (r *Reader) WebhookEndpoint(ctx context.Context, id string) (*WebhookEndpoi
 
 // WebhookEndpoints are endpoints, newest first.
 func (r *Reader) WebhookEndpoints(ctx context.Context, first *int, after *string, filter *model.Filter, order *string) (*WebhookEndpointConnection, error) {
-	return listed(r.webhookEndpoints)(r.Service.ListWebhookEndpoints(ctx, r.Actor, filtered(filter), ordered(first, after, order)))
+	return listed(r.webhookEndpoints)(r.Service.ListWebhookEndpoints(ctx, r.Actor, orEmpty(filter), ordered(first, after, order)))
 }
 
 // EventTypes are what it asked for; nil for all.

@@ -50,7 +50,7 @@ type ChangeWebhookEndpointPayload struct {
 
 // ChangeWebhookEndpoint changes what is named.
 func (r *Reader) ChangeWebhookEndpoint(ctx context.Context, in ChangeWebhookEndpointInput) (*ChangeWebhookEndpointPayload, error) {
-	if in.EveryEventType != nil && *in.EveryEventType {
+	if orEmpty(in.EveryEventType) {
 		if in.EventTypes != nil {
 			return nil, model.Invalid(model.FieldError{Pointer: "/every_event_type", Code: "not_allowed", Detail: "Give eventTypes, or everyEventType, not both."})
 		}
