@@ -197,10 +197,7 @@ func (c *costing) number(value *ast.Value) (int, bool) {
 	case value.Kind == ast.Variable:
 		given, present := c.variables[value.Raw]
 		if !present {
-			if definition := c.operation.VariableDefinitions.ForName(value.Raw); definition != nil {
-				return c.number(constant(definition.DefaultValue))
-			}
-			return 0, false
+			return c.number(c.standing(value.Raw))
 		}
 		if given == nil {
 			return 0, false
@@ -216,12 +213,14 @@ func (c *costing) number(value *ast.Value) (int, bool) {
 	return number, true
 }
 
-// constant is a default value, which holds no variable in a valid document.
-func constant(value *ast.Value) *ast.Value {
-	if value != nil && value.Kind == ast.Variable {
+// standing is the default of a variable, nil without one. In a valid document it holds
+// no variable in its turn.
+func (c *costing) standing(variable string) *ast.Value {
+	definition := c.operation.VariableDefinitions.ForName(variable)
+	if definition == nil || definition.DefaultValue == nil || definition.DefaultValue.Kind == ast.Variable {
 		return nil
 	}
-	return value
+	return definition.DefaultValue
 }
 
 // numeral is a decoded JSON number as it was written.
@@ -255,8 +254,5 @@ func (c *costing) count(value *ast.Value) int {
 	if present {
 		return 1
 	}
-	if definition := c.operation.VariableDefinitions.ForName(value.Raw); definition != nil {
-		return c.count(constant(definition.DefaultValue))
-	}
-	return mostPage
+	return c.count(c.standing(value.Raw))
 }
