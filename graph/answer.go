@@ -130,6 +130,11 @@ func body(response *graphql.Response, ran bool) [][]byte {
 	return [][]byte{head.Bytes(), data, tail.Bytes()}
 }
 
+// inOne is a response among several, in one piece. What has errors alone did not run.
+func inOne(response *graphql.Response) []byte {
+	return bytes.Join(body(response, len(response.Data) > 0 || len(response.Errors) == 0), nil)
+}
+
 func member(body *bytes.Buffer, name string, value any) {
 	text, err := wire.Encode(value)
 	if err != nil {

@@ -17,7 +17,7 @@ func (d *door) refusedBind(t *testing.T) string {
 	got := d.ask(t, ask{document: bind, variables: map[string]any{"id": d.Quote("quake-circle", nil).ID}})
 	require.Len(t, got.Errors, 1, got.body)
 	require.NotEmpty(t, got.Errors[0].Message)
-	return got.Errors[0].Extensions.Code
+	return got.code()
 }
 
 func TestCapacityOverGraphQL(t *testing.T) {
@@ -105,5 +105,5 @@ func TestMoratoriumRulesOverGraphQL(t *testing.T) {
 	require.Equal(t, made, d.dataAs(t, "operator", set, rule), "sent again")
 	require.Empty(t, d.dataAs(t, "operator", `{ moratoriumRules { kind } }`, nil)["moratoriumRules"], "the first answer is no act")
 	rule["key"] = "k2"
-	require.Equal(t, "idempotency_key_reused", d.ask(t, ask{as: "operator", document: set, variables: rule}).Errors[0].Extensions.Code)
+	require.Equal(t, "idempotency_key_reused", d.ask(t, ask{as: "operator", document: set, variables: rule}).code())
 }

@@ -38,7 +38,7 @@ func TestAnOperatorDecides(t *testing.T) {
 	require.Equal(t, "DEFERRED", deferred["status"])
 	require.Equal(t, []any{"EVIDENCE_NEEDED"}, deferred["decision"].(map[string]any)["reasonCodes"])
 	stale := d.ask(t, ask{as: "operator", document: decideClaim, variables: map[string]any{"in": map[string]any{"claimId": claim, "outcome": "APPROVED", "version": 1}}})
-	require.Equal(t, "version_mismatch", stale.Errors[0].Extensions.Code)
+	require.Equal(t, "version_mismatch", stale.code())
 	approved := decide(map[string]any{"outcome": "APPROVED", "amount": map[string]any{"amount": 100_000, "currency": "USD"}, "clientMutationId": "m1"})
 	require.Equal(t, "APPROVED", approved["status"])
 	require.Equal(t, map[string]any{"amount": 100_000.0}, approved["amount"])
@@ -49,7 +49,7 @@ func TestAnOperatorDecides(t *testing.T) {
 	require.Equal(t, approved, decide(map[string]any{"outcome": "APPROVED", "amount": map[string]any{"amount": 100_000, "currency": "USD"}, "clientMutationId": "m1"}))
 
 	again := d.ask(t, ask{as: "operator", document: decideClaim, variables: map[string]any{"in": map[string]any{"claimId": claim, "outcome": "DECLINED"}}})
-	require.Equal(t, "state_conflict", again.Errors[0].Extensions.Code)
+	require.Equal(t, "state_conflict", again.code())
 	wrong := d.ask(t, ask{as: "operator", document: decideClaim, variables: map[string]any{"in": map[string]any{"claimId": claim, "outcome": "DEFERRED", "reasonCodes": []any{"GOODWILL"}}}})
 	require.Equal(t, []string{"/input/nextReviewAt", "/input/reasonCodes/0"}, places(wrong))
 }
@@ -69,11 +69,11 @@ func TestAPartnerSeesTheDecisionAndNoNote(t *testing.T) {
 	withdrawn := d.dataAs(t, "operator", `mutation($id: ID!) { withdrawClaim(input: {claimId: $id, note: "They rang."}) { claim { status } } }`, map[string]any{"id": claim})
 	require.Equal(t, "WITHDRAWN", withdrawn["withdrawClaim"].(map[string]any)["claim"].(map[string]any)["status"])
 	got := d.ask(t, ask{document: `query($id: ID!) { claim(id: $id) { status origin adjudications { note } } }`, variables: map[string]any{"id": claim}})
-	require.Equal(t, "insufficient_scope", got.Errors[0].Extensions.Code)
+	require.Equal(t, "insufficient_scope", got.code())
 	require.JSONEq(t, `{"claim": {"status": "WITHDRAWN", "origin": "APPROVAL", "adjudications": null}}`, string(got.Data))
 	require.NotContains(t, got.body, "They rang")
 	foreign := d.ask(t, ask{as: "globex", document: `query($id: ID!) { claim(id: $id) { status } }`, variables: map[string]any{"id": claim}})
-	require.Equal(t, "not_found", foreign.Errors[0].Extensions.Code)
+	require.Equal(t, "not_found", foreign.code())
 }
 
 func TestAnOperatorHoldsAPayout(t *testing.T) {
@@ -94,7 +94,7 @@ func TestAnOperatorHoldsAPayout(t *testing.T) {
 	require.Equal(t, map[string]any{"status": "BLOCKED", "blockedReason": "COMPLIANCE_HOLD", "nextAttemptAt": nil},
 		status(`mutation($id: ID!, $v: Long) { blockPayout(input: {payoutId: $id, version: $v, reason: COMPLIANCE_HOLD, note: "A list."}) { payout { status blockedReason nextAttemptAt } } }`))
 	stale := d.ask(t, ask{as: "operator", document: `mutation($id: ID!, $v: Long) { unblockPayout(input: {payoutId: $id, version: $v, note: "n"}) { payout { id } } }`, variables: map[string]any{"id": payout.ID, "v": payout.Version}})
-	require.Equal(t, "version_mismatch", stale.Errors[0].Extensions.Code)
+	require.Equal(t, "version_mismatch", stale.code())
 	require.Equal(t, map[string]any{"status": "PENDING", "blockedReason": nil},
 		status(`mutation($id: ID!) { unblockPayout(input: {payoutId: $id, note: "Another person."}) { payout { status blockedReason } } }`))
 	d.Work()
@@ -121,7 +121,7 @@ func TestAnOperatorPublishesAProduct(t *testing.T) {
 		require.Empty(t, got.Errors)
 		require.JSONEq(t, fmt.Sprintf(`{"publishProduct": {"product": {"key": %q, "version": 2}}}`, product.Shipped()[1].Key()), string(got.Data))
 	}
-	require.Equal(t, "state_conflict", publish(second + "\n").Errors[0].Extensions.Code)
+	require.Equal(t, "state_conflict", publish(second + "\n").code())
 	broken := publish(strings.Replace(strings.Replace(source, `risk_factor: "0.1"`, "risk_factor: 0.1", 1), "shape: step", "shape: stairs", 1))
 	require.Equal(t, []string{"/input/document/payout/shape", "/input/document/price/risk_factor"}, places(broken))
 }

@@ -40,7 +40,7 @@ func TestOperatorsMutationsAreTheirs(t *testing.T) {
 		for _, who := range []string{"acme", "globex", "source", "nobody"} {
 			got := d.ask(t, ask{as: who, document: document})
 			require.Len(t, got.Errors, 1, name)
-			require.Equal(t, "insufficient_scope", got.Errors[0].Extensions.Code, name)
+			require.Equal(t, "insufficient_scope", got.code(), name)
 			require.Equal(t, 403, got.Errors[0].Extensions.Status, name)
 		}
 	}
@@ -62,7 +62,7 @@ func TestPartnersOverGraphQL(t *testing.T) {
 	}
 	quote := ask{document: `mutation { createQuote(input: {product: "quake-circle", context: {partner: "acme"}}) { quote { id } } }`}
 	require.Equal(t, "DISABLED", switched("disablePartner", "acme"))
-	require.Equal(t, "partner_disabled", d.ask(t, quote).Errors[0].Extensions.Code)
+	require.Equal(t, "partner_disabled", d.ask(t, quote).code())
 	require.Equal(t, "ENABLED", switched("enablePartner", "acme"))
 	require.Empty(t, d.ask(t, quote).Errors)
 
@@ -81,10 +81,10 @@ func TestPartnersOverGraphQL(t *testing.T) {
 	require.Equal(t, []any{"acme", "globex", "initech"}, slugs)
 	for _, first := range []int{-1, 0, 101} {
 		got := d.ask(t, ask{as: "operator", document: fmt.Sprintf(`{ partners(first: %d) { nodes { slug } } }`, first)})
-		require.Equal(t, "parameter_invalid", got.Errors[0].Extensions.Code)
+		require.Equal(t, "parameter_invalid", got.code())
 	}
 	unknown := d.ask(t, ask{as: "operator", document: `{ partner(slug: "nobody") { slug } }`})
-	require.Equal(t, "not_found", unknown.Errors[0].Extensions.Code)
+	require.Equal(t, "not_found", unknown.code())
 }
 
 func TestCancelPolicyOverGraphQL(t *testing.T) {
@@ -96,7 +96,7 @@ func TestCancelPolicyOverGraphQL(t *testing.T) {
 		return map[string]any{"in": map[string]any{"policyId": policy.ID, "version": version, "reason": "No premium.", "clientMutationId": key}}
 	}
 	stale := d.ask(t, ask{as: "operator", document: cancel, variables: in(2, "m1")})
-	require.Equal(t, "version_mismatch", stale.Errors[0].Extensions.Code)
+	require.Equal(t, "version_mismatch", stale.code())
 	require.Equal(t, 412, stale.Errors[0].Extensions.Status)
 	cancelled := d.dataAs(t, "operator", cancel, in(1, "m2"))["cancelPolicy"].(map[string]any)["policy"].(map[string]any)
 	require.Equal(t, "CANCELLED", cancelled["status"])
@@ -122,7 +122,7 @@ func TestRecordObservationsOverGraphQL(t *testing.T) {
 		"source": "usgs", "sourceEventId": "us2", "kind": "EARTHQUAKE", "occurredAt": d.Now(), "stage": "FINAL", "measures": []any{},
 	}}}}
 	refused := d.ask(t, ask{as: "operator", document: record, variables: in})
-	require.Equal(t, "insufficient_scope", refused.Errors[0].Extensions.Code, "an operator needs the scope too")
+	require.Equal(t, "insufficient_scope", refused.code(), "an operator needs the scope too")
 	d.Operator.Scopes = append(d.Operator.Scopes, model.ScopeObservationsWrite)
 	results := d.dataAs(t, "operator", record, in)["recordObservations"].(map[string]any)["results"].([]any)
 	require.Equal(t, "CREATED", results[0].(map[string]any)["result"])

@@ -63,19 +63,19 @@ func TestThePortfolioOfADashboard(t *testing.T) {
 	require.Equal(t, "USD", dig(t, own, "portfolio", "series", 0, "currency"))
 
 	refused := d.ask(t, ask{document: document, variables: map[string]any{"partner": "globex"}})
-	require.Equal(t, "partner_mismatch", refused.Errors[0].Extensions.Code)
+	require.Equal(t, "partner_mismatch", refused.code())
 	refused = d.ask(t, ask{document: `{ portfolio(from: "2000-01-01T00:00:00Z") { asOf } }`})
-	require.Equal(t, "parameter_invalid", refused.Errors[0].Extensions.Code)
+	require.Equal(t, "parameter_invalid", refused.code())
 	refused = d.ask(t, ask{document: `{ portfolio(to: "0001-01-01T00:00:00Z") { series(interval: DAY) { currency } } }`})
-	require.Equal(t, "parameter_invalid", refused.Errors[0].Extensions.Code)
+	require.Equal(t, "parameter_invalid", refused.code())
 	many := strings.Builder{}
 	for i := range 50 {
 		fmt.Fprintf(&many, "a%d: doubt { count } ", i)
 	}
 	refused = d.ask(t, ask{document: "{ portfolio { " + many.String() + "} }"})
-	require.Equal(t, "query_too_costly", refused.Errors[0].Extensions.Code)
+	require.Equal(t, "query_too_costly", refused.code())
 	refused = d.ask(t, ask{as: "nobody", document: `{ portfolio { asOf } }`})
-	require.Equal(t, "insufficient_scope", refused.Errors[0].Extensions.Code)
+	require.Equal(t, "insufficient_scope", refused.code())
 }
 
 func TestWhatAMagnitude7WouldCost(t *testing.T) {
@@ -104,12 +104,12 @@ func TestWhatAMagnitude7WouldCost(t *testing.T) {
 
 	for _, wrong := range []string{`{}`, `{storm: {fixes: []}}`, `{rain: {station: "Seattle", days: [{day: "2024-01-01T00:00:00Z", precipitationMm: "-1"}]}}`} {
 		refused := d.ask(t, ask{document: `{ exposure(occurrence: ` + wrong + `) { occurredAt } }`})
-		require.Equal(t, "validation_failed", refused.Errors[0].Extensions.Code, wrong)
+		require.Equal(t, "validation_failed", refused.code(), wrong)
 	}
 	refused := d.ask(t, ask{document: document, variables: map[string]any{"first": 0}})
-	require.Equal(t, "parameter_invalid", refused.Errors[0].Extensions.Code)
+	require.Equal(t, "parameter_invalid", refused.code())
 	refused = d.ask(t, ask{document: document, variables: map[string]any{"after": "x"}})
-	require.Equal(t, "cursor_invalid", refused.Errors[0].Extensions.Code)
+	require.Equal(t, "cursor_invalid", refused.code())
 }
 
 func TestOccurrencesKnowTheirPolicies(t *testing.T) {
@@ -148,5 +148,5 @@ func TestOccurrencesKnowTheirPolicies(t *testing.T) {
 	why = d.data(t, explained, map[string]any{"policy": weak.ID, "of": map[string]any{"id": claim.Occurrence.ID}})
 	require.Equal(t, []any{"THRESHOLD_NOT_MET"}, dig(t, why, "explain", "reasons"))
 	refused := d.ask(t, ask{as: "globex", document: explained, variables: map[string]any{"policy": policy.ID, "of": map[string]any{"id": claim.Occurrence.ID}}})
-	require.Equal(t, "not_found", refused.Errors[0].Extensions.Code)
+	require.Equal(t, "not_found", refused.code())
 }

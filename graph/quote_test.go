@@ -17,7 +17,7 @@ func TestViewer(t *testing.T) {
 		d.dataAs(t, "operator", "{ viewer { kind partner scopes } }", nil)["viewer"])
 	refused := d.ask(t, ask{as: "stranger", document: "{ viewer { kind } }"})
 	require.Equal(t, 401, refused.status)
-	require.Equal(t, "token_invalid", refused.Errors[0].Extensions.Code)
+	require.Equal(t, "token_invalid", refused.code())
 	require.Equal(t, "req-1", refused.Errors[0].Extensions.RequestID)
 }
 
@@ -42,7 +42,7 @@ func TestQuoteAndBind(t *testing.T) {
 	require.Equal(t, []any{map[string]any{"__typename": "Policy", "id": bound["id"]}, map[string]any{"__typename": "Quote", "id": quote["id"]}, nil, nil}, found)
 
 	again := d.ask(t, ask{document: `mutation($id: ID!) { bindPolicy(input: {quoteId: $id}) { policy { id } } }`, variables: map[string]any{"id": quote["id"]}})
-	require.Equal(t, "quote_already_bound", again.Errors[0].Extensions.Code)
+	require.Equal(t, "quote_already_bound", again.code())
 	require.Equal(t, bound["id"], again.Errors[0].Extensions.ResourceID)
 }
 
@@ -50,7 +50,7 @@ func TestWrongInput(t *testing.T) {
 	t.Parallel()
 	d := open(t)
 	got := d.ask(t, ask{document: `mutation { createQuote(input: {product: "quake-circle", context: {partner: "acme", radius_km: -1}, partnerReference: ""}) { quote { id } } }`})
-	require.Equal(t, "validation_failed", got.Errors[0].Extensions.Code)
+	require.Equal(t, "validation_failed", got.code())
 	require.Equal(t, 422, got.Errors[0].Extensions.Status)
 	require.Equal(t, "/input/context/radius_km", got.Errors[0].Extensions.Errors[0].Pointer)
 	require.Equal(t, "/input/partnerReference", got.Errors[0].Extensions.Errors[1].Pointer)
@@ -58,5 +58,5 @@ func TestWrongInput(t *testing.T) {
 	got = d.ask(t, ask{document: `mutation { createQuote(input: {product: "quake-circle", context: {partner: "acme", radius_km: -1}}) { quote { id } } }`})
 	require.Equal(t, "/input/context/radius_km", got.Errors[0].Extensions.Errors[0].Pointer)
 	got = d.ask(t, ask{as: "globex", document: `query($id: ID!) { quote(id: $id) { id } }`, variables: map[string]any{"id": d.Quote("quake-circle", modeltest.Context{}).ID}})
-	require.Equal(t, "not_found", got.Errors[0].Extensions.Code)
+	require.Equal(t, "not_found", got.code())
 }

@@ -37,7 +37,7 @@ func TestReportsOverGraphQL(t *testing.T) {
 	closed := d.dataAs(t, "operator", closes, map[string]any{"id": finding["id"], "key": "k1"})
 	require.Equal(t, map[string]any{"id": finding["id"], "closedBy": d.Operator.Name, "closedReason": "Another program's."}, closed["closeFinding"].(map[string]any)["finding"])
 	require.Equal(t, closed, d.dataAs(t, "operator", closes, map[string]any{"id": finding["id"], "key": "k1"}), "sent again")
-	require.Equal(t, "state_conflict", d.ask(t, ask{as: "operator", document: closes, variables: map[string]any{"id": finding["id"]}}).Errors[0].Extensions.Code)
+	require.Equal(t, "state_conflict", d.ask(t, ask{as: "operator", document: closes, variables: map[string]any{"id": finding["id"]}}).code())
 	require.Empty(t, d.dataAs(t, "operator", list, map[string]any{"all": false})["findings"])
 	require.Len(t, d.dataAs(t, "operator", list, map[string]any{"all": true})["findings"], 1)
 

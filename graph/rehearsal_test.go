@@ -27,7 +27,7 @@ func TestWhatIsRehearsedIsOnesOwn(t *testing.T) {
 	const seen = `query($id: ID!) { node(id: $id) { id } }`
 	require.NotNil(t, d.data(t, seen, map[string]any{"id": result["id"]})["node"])
 	require.Nil(t, d.dataAs(t, "globex", seen, map[string]any{"id": result["id"]})["node"])
-	for who, code := range map[string]string{"operator": "insufficient_scope", "source": "insufficient_scope", "nobody": "insufficient_scope"} {
-		require.Equal(t, code, d.ask(t, ask{as: who, document: rehearse, variables: in}).code(), who)
+	for _, who := range []string{"operator", "source", "nobody"} {
+		require.Equal(t, "insufficient_scope", d.ask(t, ask{as: who, document: rehearse, variables: in}).code(), who)
 	}
 }

@@ -153,7 +153,7 @@ func TestPagesGoOn(t *testing.T) {
 	require.Equal(t, ids, got)
 	for _, wrong := range []string{`first: 0`, `first: 101`, `first: -1`, `after: "x"`} {
 		refused := d.ask(t, ask{document: "{ quotes(" + wrong + ") { nodes { id } } }"})
-		require.Contains(t, []string{"parameter_invalid", "cursor_invalid"}, refused.Errors[0].Extensions.Code, wrong)
+		require.Contains(t, []string{"parameter_invalid", "cursor_invalid"}, refused.code(), wrong)
 	}
 }
 
@@ -170,12 +170,12 @@ func TestMutationsAreDoneOnce(t *testing.T) {
 	require.JSONEq(t, string(first.Data), strings.Replace(string(again.Data), `"clientMutationId":"k1"`, `"clientMutationId":null`, 1))
 	in["description"] = "Another story."
 	other := d.ask(t, ask{document: open, variables: map[string]any{"in": in}, headers: []string{"Idempotency-Key: k1"}})
-	require.Equal(t, "idempotency_key_reused", other.Errors[0].Extensions.Code)
+	require.Equal(t, "idempotency_key_reused", other.code())
 	claim := d.OnlyClaim(policy).ID
 	two := ask{document: fmt.Sprintf(`mutation { __typename a: addMessage(input: {claimId: %[1]q, body: "A"}) { message { id } } ...B } fragment B on Mutation { b: addMessage(input: {claimId: %[1]q, body: "A"}) { message { id } } }`, claim)}
 	two.headers = []string{"Idempotency-Key: k2"}
 	refused := d.ask(t, two)
-	require.Equal(t, "idempotency_key_invalid", refused.Errors[0].Extensions.Code)
+	require.Equal(t, "idempotency_key_invalid", refused.code())
 	require.Empty(t, d.data(t, `query($id: ID!) { claim(id: $id) { messages { nodes { id } } } }`, map[string]any{"id": claim})["claim"].(map[string]any)["messages"].(map[string]any)["nodes"])
 	two.headers = nil
 	require.Empty(t, d.ask(t, two).Errors)

@@ -1,7 +1,6 @@
 package graph
 
 import (
-	"bytes"
 	"context"
 	"time"
 
@@ -143,16 +142,12 @@ func (s *socket) begin(ctx context.Context, id string, operation *graphql.Operat
 		seat.leave()
 		return
 	}
-	within, cancel := context.WithCancel(ctx)
-	if operation.Operation.Operation != ast.Subscription {
-		within, cancel = context.WithTimeout(ctx, operationTime)
-	}
+	within, cancel := bounded(ctx, operation)
 	s.active[id] = cancel
 	s.running.Go(func() {
 		defer seat.leave()
 		err := s.streams.run(within, s.exec, operation, actor, func(response *graphql.Response) error {
-			ran := len(response.Data) > 0 || len(response.Errors) == 0
-			return s.send(ctx, message{ID: id, Type: "next", Payload: bytes.Join(body(response, ran), nil)})
+			return s.send(ctx, message{ID: id, Type: "next", Payload: inOne(response)})
 		})
 		unwanted := within.Err() != nil && err == nil
 		cancel()
@@ -167,6 +162,14 @@ func (s *socket) begin(ctx context.Context, id string, operation *graphql.Operat
 			_ = s.send(ctx, message{ID: id, Type: "complete"})
 		}
 	})
+}
+
+// bounded is the context of an operation: nobody knows how long a subscription lasts.
+func bounded(ctx context.Context, operation *graphql.OperationContext) (context.Context, context.CancelFunc) {
+	if operation.Operation.Operation == ast.Subscription {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, operationTime)
 }
 
 // refuse ends an operation with an error.

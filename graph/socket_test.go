@@ -124,12 +124,7 @@ func TestASocketThatReadsTooSlowlyIsDropped(t *testing.T) {
 	s := serve(t, graph.Streams{Patience: time.Minute, Heartbeat: time.Hour})
 	s.Cover("quake-circle", nil)
 	s.relay(t)
-	listener := make(pipes, 1)
-	server := &http.Server{Handler: s, ReadHeaderTimeout: time.Minute}
-	go func() { _ = server.Serve(listener) }()
-	t.Cleanup(func() { _ = server.Close() })
-	near, far := net.Pipe()
-	listener <- far
+	near := s.overPipes(t).dial(t)
 	slow := &pushedBack{Conn: near}
 	over := &http.Client{Transport: &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return slow, nil }}}
 	c, _, err := connect(t, "http://pipe", &websocket.DialOptions{Subprotocols: []string{"graphql-transport-ws"}, HTTPClient: over})

@@ -87,7 +87,7 @@ func (e *events) begin() {
 func (e *events) next(response *graphql.Response) error {
 	var event bytes.Buffer
 	event.WriteString("event: next\ndata: ")
-	event.Write(oneLine(bytes.Join(body(response, len(response.Data) > 0 || len(response.Errors) == 0), nil)))
+	event.Write(oneLine(inOne(response)))
 	event.WriteString("\n\n")
 	return e.send(event.Bytes())
 }

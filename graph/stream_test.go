@@ -73,12 +73,28 @@ func (p pipes) Close() error { close(p); return nil }
 
 func (pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipe", Net: "unix"} }
 
-// slowly opens a subscription over a pipe.
-func (p pipes) slowly(t *testing.T) *bufio.Reader {
+// overPipes serves what comes over pipes too.
+func (s *served) overPipes(t *testing.T) pipes {
+	t.Helper()
+	p := make(pipes)
+	server := &http.Server{Handler: s, ReadHeaderTimeout: time.Minute}
+	go func() { _ = server.Serve(p) }()
+	t.Cleanup(func() { _ = server.Close() })
+	return p
+}
+
+func (p pipes) dial(t *testing.T) net.Conn {
 	t.Helper()
 	near, far := net.Pipe()
 	t.Cleanup(func() { _ = near.Close() })
 	p <- far
+	return near
+}
+
+// slowly opens a subscription over a pipe.
+func (p pipes) slowly(t *testing.T) *bufio.Reader {
+	t.Helper()
+	near := p.dial(t)
 	const body = `{"query":"subscription { events { data } }"}`
 	_, err := fmt.Fprintf(near, "POST /graphql HTTP/1.1\r\nHost: x\r\nAuthorization: acme\r\nAccept: text/event-stream\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
 	require.NoError(t, err)
@@ -90,11 +106,7 @@ func TestWhoReadsTooSlowlyIsDropped(t *testing.T) {
 	s := serve(t, graph.Streams{Patience: time.Minute, Heartbeat: time.Hour})
 	s.Cover("quake-circle", nil)
 	s.relay(t)
-	listener := make(pipes)
-	server := &http.Server{Handler: s, ReadHeaderTimeout: time.Minute}
-	go func() { _ = server.Serve(listener) }()
-	t.Cleanup(func() { _ = server.Close() })
-	slow := listener.slowly(t)
+	slow := s.overPipes(t).slowly(t)
 	for line := ""; line != "next\ndata: "; { // the first event is half read
 		var err error
 		line, err = slow.ReadString(' ')

@@ -135,16 +135,13 @@ func (s *streams) keep(ctx context.Context, actor model.Actor, end context.Cance
 		if s.Now != nil && !actor.Until.IsZero() {
 			wait = max(0, min(wait, actor.Until.Sub(s.Now())))
 		}
-		timer := time.NewTimer(wait)
 		select {
 		case <-ctx.Done():
-			timer.Stop()
 			return
 		case <-s.closing.Done():
-			timer.Stop()
 			end(errStopping())
 			return
-		case <-timer.C:
+		case <-time.After(wait):
 		}
 		if s.expired(actor) {
 			end(errExpired())
