@@ -31,7 +31,7 @@ func lists(s *ast.Schema) (all []list) {
 		visits = visits[1:]
 		for _, field := range v.of.Fields {
 			to := s.Types[field.Type.Name()]
-			if to.Kind != ast.Object || seen[to.Name] || strings.HasPrefix(field.Name, "__") || needs(field) || costly[v.of.Name+"."+field.Name] {
+			if to.Kind != ast.Object || seen[to.Name] || strings.HasPrefix(field.Name, "__") || needs(field) {
 				continue
 			}
 			seen[to.Name] = true
@@ -60,7 +60,6 @@ func (l list) relations(s *ast.Schema) (all []string) {
 		to := s.Types[field.Type.Name()]
 		switch {
 		case !to.IsCompositeType() || strings.HasPrefix(field.Name, "__") || needs(field):
-		case costly[l.of.Name+"."+field.Name]:
 		case strings.HasSuffix(to.Name, "Connection"):
 			all = append(all, field.Name+" { totalCount nodes { __typename } }")
 		default:
@@ -69,10 +68,6 @@ func (l list) relations(s *ast.Schema) (all []string) {
 	}
 	return all
 }
-
-// costly are relations that are worked out for each record by itself: the guard
-// makes each of them cost as much as a sum over the book.
-var costly = map[string]bool{"Occurrence.policies": true}
 
 // statements is how many a document takes when its caches are warm, and how many
 // records it is about.

@@ -140,7 +140,7 @@ func windowSeen(ctx context.Context, db bun.IDB, p *policyRow, event SourceEvent
 
 // explain is the verdict of one policy, the one that pays most.
 func (sc *scene) explain(ctx context.Context, db bun.IDB, p *policyRow) (*wire.Explanation, error) {
-	policies, err := sc.among(ctx, db, []uuid.UUID{p.ID}, func(q *bun.SelectQuery) *bun.SelectQuery { return q })
+	policies, err := scenes{sc}.among(ctx, db, []uuid.UUID{p.ID}, func(q *bun.SelectQuery) *bun.SelectQuery { return q })
 	if err != nil {
 		return nil, err
 	}

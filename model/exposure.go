@@ -111,12 +111,13 @@ var bandEdges = [...]decimal.Decimal{
 }
 
 func (e *exposing) look(ctx context.Context, tx bun.Tx, sc *scene, narrow func(*bun.SelectQuery) *bun.SelectQuery) error {
-	ids, err := sc.concerned(ctx, tx)
+	alone := scenes{sc}
+	concerned, err := alone.concerned(ctx, tx)
 	if err != nil {
 		return err
 	}
-	for slice := range slices.Chunk(ids, 4*sliceSize) {
-		policies, err := sc.among(ctx, tx, slice, narrow)
+	for slice := range slices.Chunk(concerned[sc.row.ID], 4*sliceSize) {
+		policies, err := alone.among(ctx, tx, slice, narrow)
 		if err != nil {
 			return err
 		}

@@ -52,7 +52,7 @@ func (s *Service) EvaluateRain(ctx context.Context, job EvaluateStations) error 
 }
 
 // insured asks for the policies at the gauge that are not archived.
-func (g gauge) insured(db bun.IDB, into *[]*policyRow) *bun.SelectQuery {
+func (g gauge) insured(db bun.IDB, into any) *bun.SelectQuery {
 	q := db.NewSelect().Model(into).Where("p.station = ?", g.station).Where("p.status <> ?", PolicyArchived).OrderExpr("p.id")
 	if g.scope != "" {
 		q = q.Where("p.partner = ?", g.scope)
@@ -124,6 +124,7 @@ func (g gauge) paying(p *policyRow, days []hazard.Day, taken []takenWindow) []tr
 type takenWindow struct {
 	PolicyID uuid.UUID
 	Status   ClaimStatus
+	Source   string
 	Last     time.Time
 }
 
@@ -136,17 +137,27 @@ func (t takenWindow) window(p *policyRow, station string) trigger.Window {
 }
 
 func (g gauge) takenWindows(ctx context.Context, db bun.IDB, policies []*policyRow) (map[uuid.UUID][]takenWindow, error) {
+	taken, err := takenWindows(ctx, db, []string{g.source}, policies)
+	return taken[g.source], err
+}
+
+// takenWindows are the windows of sources that policies claimed, by source and
+// policy.
+func takenWindows(ctx context.Context, db bun.IDB, sources []string, policies []*policyRow) (map[string]map[uuid.UUID][]takenWindow, error) {
 	var rows []takenWindow
-	err := db.NewSelect().Model((*claimRow)(nil)).ColumnExpr("c.policy_id, c.status, oc.occurred_at as last").
+	err := db.NewSelect().Model((*claimRow)(nil)).ColumnExpr("c.policy_id, c.status, oc.source, oc.occurred_at as last").
 		Join("join occurrences oc on oc.id = c.occurrence_id").Where("c.policy_id in (?)", bun.List(policyIDs(policies))).
-		Where("oc.source = ?", g.source).Where("c.status not in (?, ?)", ClaimDeclined, ClaimWithdrawn).Scan(ctx, &rows)
+		Where("oc.source in (?)", bun.List(sources)).Where("c.status not in (?, ?)", ClaimDeclined, ClaimWithdrawn).Scan(ctx, &rows)
 	if err != nil {
 		return nil, fmt.Errorf("read claimed windows: %w", err)
 	}
-	taken := make(map[uuid.UUID][]takenWindow)
+	taken := make(map[string]map[uuid.UUID][]takenWindow)
 	for _, row := range rows {
 		row.Last = row.Last.UTC() // a day is a date in UTC wherever the process runs
-		taken[row.PolicyID] = append(taken[row.PolicyID], row)
+		if taken[row.Source] == nil {
+			taken[row.Source] = make(map[uuid.UUID][]takenWindow)
+		}
+		taken[row.Source][row.PolicyID] = append(taken[row.Source][row.PolicyID], row)
 	}
 	return taken, nil
 }

@@ -1,9 +1,6 @@
 package model
 
 import (
-	"context"
-	"fmt"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -125,91 +122,10 @@ func (sc *scene) shares(p *policyRow) (time.Time, bool) {
 	return windowKey{sc.rain.gauge, sc.rain.last, p.Cover.Trigger.Days}.sharing(sc.rain.taken[p.ID])
 }
 
-// concerned are the policies the scene may touch, in order of id: those the
-// matcher would look at, and those with a claim for it.
-func (sc *scene) concerned(ctx context.Context, db bun.IDB) ([]uuid.UUID, error) {
-	ids, err := sc.near(ctx, db)
-	if err != nil || sc.mere {
-		return ids, err
-	}
-	var claimed []uuid.UUID
-	q := db.NewSelect().Model((*claimRow)(nil)).Column("policy_id").Where(claimsOf, sc.row.ID)
-	if err := sc.own(q).Scan(ctx, &claimed); err != nil {
-		return nil, fmt.Errorf("read claims of an occurrence: %w", err)
-	}
-	ids = append(ids, claimed...)
-	slices.SortFunc(ids, func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) })
-	return slices.Compact(ids), nil
-}
-
-func (sc *scene) near(ctx context.Context, db bun.IDB) ([]uuid.UUID, error) {
-	if sc.rain != nil {
-		var policies []*policyRow
-		err := sc.own(sc.rain.insured(db, &policies).Column("id")).Scan(ctx)
-		return policyIDs(policies), err
-	}
-	looked := *sc.row
-	if looked.Scope == "" {
-		looked.Scope = sc.eyes
-	}
-	found, err := candidates(ctx, db, []happening{{&looked, sc.facts}})
-	return found[sc.row.ID], err
-}
-
 // own narrows a query to what is looked at.
 func (sc *scene) own(q *bun.SelectQuery) *bun.SelectQuery {
 	if sc.eyes != "" {
 		return q.Where("?TableAlias.partner = ?", sc.eyes)
 	}
 	return q
-}
-
-// among reads policies of the ids that may be looked at, in order of id, with
-// what their verdicts need.
-func (sc *scene) among(ctx context.Context, db bun.IDB, ids []uuid.UUID, narrow func(*bun.SelectQuery) *bun.SelectQuery) ([]*policyRow, error) {
-	if len(ids) == 0 {
-		return nil, nil
-	}
-	var policies []*policyRow
-	q := db.NewSelect().Model(&policies).
-		Column("id", "partner", "product", "currency", "cover", "terms_hash", "limit_remaining", "station",
-			"effective_at", "payable_from", "expires_at", "reportable_until", "cancelled_at").
-		Where("p.id in (?)", bun.List(ids)).OrderExpr("p.id")
-	if err := narrow(sc.own(q)).Scan(ctx); err != nil {
-		return nil, fmt.Errorf("read policies: %w", err)
-	}
-	if len(policies) == 0 {
-		return nil, nil
-	}
-	if sc.rain != nil {
-		var err error
-		if sc.rain.taken, err = sc.rain.takenWindows(ctx, db, policies); err != nil {
-			return nil, err
-		}
-	}
-	return policies, sc.claimed(ctx, db, policies)
-}
-
-// claimsOf are the claims of an occurrence, by whatever name it had.
-const claimsOf = "c.occurrence_id in (select id from occurrences where id = ?0 or merged_into = ?0)"
-
-// claimed reads the claims of policies that were made of the occurrence. Of two
-// claims of one policy the one that holds it counts.
-func (sc *scene) claimed(ctx context.Context, db bun.IDB, policies []*policyRow) error {
-	sc.claims = make(map[uuid.UUID]*claimRow)
-	if sc.mere {
-		return nil
-	}
-	var rows []*claimRow
-	err := db.NewSelect().Model(&rows).Column("id", "policy_id", "status", "amount", "reason_codes", "occurrence_id").
-		Where(claimsOf, sc.row.ID).Where("c.policy_id in (?)", bun.List(policyIDs(policies))).OrderExpr("c.id desc").Scan(ctx)
-	if err != nil {
-		return fmt.Errorf("read claims of an occurrence: %w", err)
-	}
-	for _, row := range rows {
-		if have := sc.claims[row.PolicyID]; have == nil || row.counts() || !have.counts() {
-			sc.claims[row.PolicyID] = row
-		}
-	}
-	return nil
 }

@@ -13,40 +13,80 @@ import (
 )
 
 // past is the scene of an occurrence that was recorded; a merged one leads to the
-// one it became.
+// one it became. Errors: not_found.
 func past(ctx context.Context, db bun.IDB, row *occurrenceRow, eyes string, now time.Time) (*scene, error) {
-	sc := &scene{happening: happening{row: row}, eyes: eyes, now: now}
-	if row.Kind == hazard.StationDay {
-		return sc, sc.measured(ctx, db)
-	}
-	id := row.ID
-	if row.MergedInto != nil {
-		id = *row.MergedInto
-	}
-	happened, err := happened(ctx, db, []uuid.UUID{id})
-	if err == nil && len(happened) == 0 {
+	all, err := pasts(ctx, db, []*occurrenceRow{row}, eyes, now)
+	if err == nil && all[row.ID] == nil {
 		err = nounOccurrence.notFound()
 	}
+	return all[row.ID], err
+}
+
+// pasts are the scenes of several occurrences, by the ids they were asked by.
+func pasts(ctx context.Context, db bun.IDB, rows []*occurrenceRow, eyes string, now time.Time) (map[uuid.UUID]*scene, error) {
+	all := make(map[uuid.UUID]*scene, len(rows))
+	var rain []*occurrenceRow
+	var ids []uuid.UUID
+	for _, row := range rows {
+		if row.Kind == hazard.StationDay {
+			rain = append(rain, row)
+			continue
+		}
+		ids = append(ids, row.stands())
+	}
+	happened, err := happened(ctx, db, ids)
 	if err != nil {
 		return nil, err
 	}
-	sc.happening = happened[0]
-	return sc, nil
+	for _, row := range rows {
+		at := slices.IndexFunc(happened, func(h happening) bool { return h.row.ID == row.stands() })
+		if at >= 0 {
+			all[row.ID] = &scene{happening: happened[at], eyes: eyes, now: now}
+		}
+	}
+	days, err := windowDays(ctx, db, rain)
+	if err != nil {
+		return nil, err
+	}
+	for _, row := range rain {
+		station, last, ok := stationDay(row.SourceEventID)
+		if !ok {
+			return nil, fmt.Errorf("window %q names no station and day", row.SourceEventID)
+		}
+		fell := &rainfall{gauge: gauge{row.Scope, row.Source, station}, rows: days[row.ID], last: last}
+		all[row.ID] = &scene{happening: happening{row: row}, eyes: eyes, now: now, rain: fell}
+	}
+	return all, nil
+}
+
+// stands is the id under which an occurrence stands now.
+func (r *occurrenceRow) stands() uuid.UUID {
+	if r.MergedInto != nil {
+		return *r.MergedInto
+	}
+	return r.ID
 }
 
 // longestWindow bounds the days that are read for the windows to one day.
 const longestWindow = 400
 
-// measured reads the days of a window that happened.
-func (sc *scene) measured(ctx context.Context, db bun.IDB) error {
-	station, last, ok := stationDay(sc.row.SourceEventID)
-	if !ok {
-		return fmt.Errorf("window %q names no station and day", sc.row.SourceEventID)
+// windowDays are the days of windows that happened, in order.
+func windowDays(ctx context.Context, db bun.IDB, of []*occurrenceRow) (map[uuid.UUID][]observationRow, error) {
+	if len(of) == 0 {
+		return nil, nil
 	}
-	sc.rain = &rainfall{gauge: gauge{sc.row.Scope, sc.row.Source, station}, last: last}
-	var err error
-	sc.rain.rows, err = sc.rain.between(ctx, db, last.AddDate(0, 0, 1-longestWindow), last)
-	return err
+	all := together(of, func(window *occurrenceRow) *bun.SelectQuery {
+		return window.observed(db.NewSelect().Model((*observationRow)(nil))).ColumnExpr("o.*").ColumnExpr("?::uuid as of", window.ID)
+	})
+	var found []observedRow
+	if err := db.NewSelect().TableExpr("(?) as o", all).ColumnExpr("o.*").OrderExpr("o.day").Scan(ctx, &found); err != nil {
+		return nil, fmt.Errorf("read days: %w", err)
+	}
+	days := make(map[uuid.UUID][]observationRow, len(of))
+	for i := range found {
+		days[found[i].Of] = append(days[found[i].Of], found[i].observationRow)
+	}
+	return days, nil
 }
 
 // might is the scene of what did not happen.

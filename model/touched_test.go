@@ -1,7 +1,9 @@
 package model_test
 
 import (
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -17,8 +19,9 @@ func touchedBy(t *testing.T, b *modeltest.Bundle, who model.Actor, occurrence st
 	t.Helper()
 	page := model.PageRequest{Limit: 1}
 	for {
-		list, err := b.Service.TouchedBy(t.Context(), who, occurrence, nearMisses, page)
+		lists, err := b.Service.TouchedBy(t.Context(), who, []string{occurrence}, nearMisses, page)
 		require.NoError(t, err)
+		list := lists[occurrence]
 		all = append(all, list.Data...)
 		if !list.HasMore {
 			return all
@@ -76,6 +79,87 @@ func TestAMergedOccurrenceKeepsItsPolicies(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, list.Data, 1)
 	require.Equal(t, []string{policy.ID}, policiesOf(touchedBy(t, b, b.Acme, list.Data[0].ID, true)))
+}
+
+// happenings are the ids of all occurrences that stand for themselves.
+func happenings(t *testing.T, b *modeltest.Bundle) (ids []string) {
+	t.Helper()
+	list, err := b.Service.ListOccurrences(t.Context(), b.Operator, model.HappenedFilter{}, model.PageRequest{Limit: model.MaxPageSize})
+	require.NoError(t, err)
+	for _, o := range list.Data {
+		ids = append(ids, o.ID)
+	}
+	return ids
+}
+
+// sundry is what happened to policies of two partners: earthquakes, of which one is
+// too weak, one far away, one rehearsed and one turns out to be another; two storms;
+// windows of rain that share days.
+func sundry(t *testing.T, b *modeltest.Bundle) (occurrences []string) {
+	t.Helper()
+	station := b.Cover("rain-excess", modeltest.Context{"days": 2}).Cover.Place.Station
+	for _, of := range []*modeltest.Bundle{b, b.As(b.Globex)} {
+		of.Cover("quake-circle", nil)
+		of.Cover("quake-circle", modeltest.Context{"steps": []map[string]string{{"threshold": "8.0", "factor": "1"}}})
+		of.Cover("cyclone-circle", nil)
+		of.Cover("rain-excess", modeltest.Context{"days": 1})
+		of.Cover("rain-excess", modeltest.Context{"days": 3})
+	}
+	b.After(20 * day)
+	at := b.Now().Add(-3 * day)
+	first := modeltest.Quake("us1", at, hualien, "7")
+	b.Observe(first, modeltest.Quake("us2", at, hualien, "7"), modeltest.Quake("us3", at, hualien, "5"), modeltest.Quake("us4", at, miami, "7"))
+	b.Work()
+	occurrences = happenings(t, b)
+	first.Aliases = []string{"us2"}
+	b.Observe(first)
+	for i := range 3 {
+		fixed := at.Add(time.Duration(i) * betweenFixes)
+		b.Observe(modeltest.Fix("AL01", fixed, miami, "140"), modeltest.Fix("AL02", fixed, miami, "30"))
+	}
+	for i := range 8 {
+		b.Observe(modeltest.StationDay(station, b.Now().Truncate(day).AddDate(0, 0, i-9), "200"))
+	}
+	_, _, err := b.Service.RecordObservation(t.Context(), b.Acme, modeltest.Quake("us5", at, hualien, "7"), true)
+	require.NoError(t, err)
+	b.Work()
+	occurrences = append(occurrences, happenings(t, b)...)
+	slices.Sort(occurrences)
+	return slices.Compact(occurrences)
+}
+
+// What occurrences touched is the same whether they are judged together or one by
+// one, and in one page or in many.
+func TestOccurrencesAreJudgedTogetherAsAlone(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	occurrences := sundry(t, b)
+	require.Greater(t, len(occurrences), 8)
+	touching, near := map[string]int{}, 0
+	for _, who := range []model.Actor{b.Acme, b.Globex, b.Operator} {
+		for _, nearMisses := range []bool{true, false} {
+			together, err := b.Service.TouchedBy(t.Context(), who, append(occurrences, "occ_"), nearMisses, model.PageRequest{})
+			require.NoError(t, err)
+			require.Empty(t, together["occ_"].Data)
+			for _, id := range occurrences {
+				alone := touchedBy(t, b, who, id, nearMisses)
+				require.Equal(t, policiesOf(alone), policiesOf(together[id].Data))
+				require.ElementsMatch(t, alone, together[id].Data, id)
+				total, more, err := together[id].Total(t.Context())
+				require.NoError(t, err)
+				require.Equal(t, len(alone), total)
+				require.False(t, more)
+				record, err := b.Service.GetOccurrence(t.Context(), b.Operator, id)
+				require.NoError(t, err)
+				touching[record.Kind] += min(1, len(alone))
+				near += len(slices.DeleteFunc(alone, func(e wire.Explanation) bool { return e.Met }))
+			}
+		}
+	}
+	for kind, least := range map[string]int{"earthquake": 10, "storm_fix": 6, "station_day": 10} {
+		require.GreaterOrEqual(t, touching[kind], least, kind)
+	}
+	require.Greater(t, near, 10)
 }
 
 func TestOccurrencesAndObservationsAreListed(t *testing.T) {
@@ -151,8 +235,7 @@ func TestARehearsalIsSeenByItsPartnerOnly(t *testing.T) {
 	unknown(err)
 	_, err = b.Service.GetObservation(t.Context(), b.Globex, record.ID)
 	unknown(err)
-	_, err = b.Service.TouchedBy(t.Context(), b.Globex, occurrence, true, model.PageRequest{})
-	unknown(err)
+	require.Empty(t, touchedBy(t, b, b.Globex, occurrence, true))
 	_, err = b.Service.ListObservations(t.Context(), b.Globex, model.HappenedFilter{OccurrenceID: occurrence}, model.PageRequest{})
 	unknown(err)
 	list, err := b.Service.ListOccurrences(t.Context(), b.Globex, model.HappenedFilter{}, model.PageRequest{})

@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -35,8 +36,11 @@ func (r *Reader) Occurrences(ctx context.Context, first *int, after *string, fil
 
 // Policies are those that it touched.
 func (o *Occurrence) Policies(ctx context.Context, first *int, after *string, nearMisses bool) (*ExplanationConnection, error) {
-	page, err := o.kin.read.Service.TouchedBy(ctx, o.kin.read.Actor, o.ID, nearMisses, pageOf(first, after))
-	return o.kin.read.explained(page, err)
+	r := o.kin.read
+	read := func(ctx context.Context, actor model.Actor, ids []string, in model.PageRequest) (map[string]*model.Page[wire.Explanation], error) {
+		return r.Service.TouchedBy(ctx, actor, ids, nearMisses, in)
+	}
+	return members(ctx, o.kin, o.ID, fmt.Sprint("policies", nearMisses), pageOf(first, after), read, r.explanations)
 }
 
 // Observations are what it is made of.
