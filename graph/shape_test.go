@@ -64,7 +64,7 @@ func TestMutationsAreAlike(t *testing.T) {
 		name := strings.ToUpper(field.Name[:1]) + field.Name[1:]
 		require.Len(t, field.Arguments, 1, name)
 		require.Equal(t, name+"Input!", field.Arguments[0].Type.String())
-		require.Equal(t, name+"Payload!", field.Type.String())
+		require.Equal(t, name+"Payload", field.Type.String())
 		for _, def := range []*ast.Definition{s.Types[name+"Input"], s.Types[name+"Payload"]} {
 			require.Equal(t, "String", members(def)["clientMutationId"], def.Name)
 		}

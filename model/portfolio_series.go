@@ -95,7 +95,7 @@ func (p *Portfolio) Series(ctx context.Context, interval Interval) ([]wire.Serie
 		}
 		at.take(row)
 	}
-	var list []wire.Series
+	list := []wire.Series{}
 	for _, currency := range slices.Sorted(maps.Keys(found)) {
 		series := wire.Series{Currency: currency}
 		for _, at := range buckets {

@@ -877,16 +877,6 @@ func (ec *executionContext) _AuditEntry(ctx context.Context, sel ast.SelectionSe
 
 // region    ***************************** type.gotpl *****************************
 
-func (ec *executionContext) marshalNAuditConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx context.Context, sel ast.SelectionSet, v *node.Connection[*model.AuditEntry]) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._AuditConnection(ctx, sel, v)
-}
-
 func (ec *executionContext) marshalNAuditEdge2ᚕᚖparapetᚋgraphᚋnodeᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*node.Edge[*model.AuditEntry]) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
@@ -953,6 +943,13 @@ func (ec *executionContext) marshalNAuditOutcome2string(ctx context.Context, sel
 		}
 	}
 	return res
+}
+
+func (ec *executionContext) marshalOAuditConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx context.Context, sel ast.SelectionSet, v *node.Connection[*model.AuditEntry]) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._AuditConnection(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalOAuditFilter2ᚖparapetᚋmodelᚐAuditFilter(ctx context.Context, v any) (*model.AuditFilter, error) {

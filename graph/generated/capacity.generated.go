@@ -839,16 +839,6 @@ func (ec *executionContext) marshalNCapacity2ᚖparapetᚋmodelᚋwireᚐCapacit
 	return ec._Capacity(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNCapacityConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx context.Context, sel ast.SelectionSet, v *node.Connection[*wire.Capacity]) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._CapacityConnection(ctx, sel, v)
-}
-
 func (ec *executionContext) marshalNCapacityEdge2ᚕᚖparapetᚋgraphᚋnodeᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*node.Edge[*wire.Capacity]) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
@@ -880,21 +870,18 @@ func (ec *executionContext) unmarshalNSetCapacityInput2parapetᚋgraphᚋnodeᚐ
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNSetCapacityPayload2ᚖparapetᚋgraphᚋnodeᚐSetCapacityPayload(ctx context.Context, sel ast.SelectionSet, v *node.SetCapacityPayload) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._SetCapacityPayload(ctx, sel, v)
-}
-
 func (ec *executionContext) marshalOCapacity2ᚖparapetᚋmodelᚋwireᚐCapacity(ctx context.Context, sel ast.SelectionSet, v *wire.Capacity) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._Capacity(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOCapacityConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx context.Context, sel ast.SelectionSet, v *node.Connection[*wire.Capacity]) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._CapacityConnection(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalOCapacityFilter2ᚖparapetᚋgraphᚋnodeᚐCapacityFilter(ctx context.Context, v any) (*node.CapacityFilter, error) {
@@ -903,6 +890,13 @@ func (ec *executionContext) unmarshalOCapacityFilter2ᚖparapetᚋgraphᚋnode�
 	}
 	res, err := ec.unmarshalInputCapacityFilter(ctx, v)
 	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOSetCapacityPayload2ᚖparapetᚋgraphᚋnodeᚐSetCapacityPayload(ctx context.Context, sel ast.SelectionSet, v *node.SetCapacityPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._SetCapacityPayload(ctx, sel, v)
 }
 
 // endregion ***************************** type.gotpl *****************************

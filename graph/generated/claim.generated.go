@@ -348,10 +348,10 @@ func (ec *executionContext) _Claim_policy(ctx context.Context, field graphql.Col
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.Policy) graphql.Marshaler {
-			return ec.marshalNPolicy2ᚖparapetᚋgraphᚋnodeᚐPolicy(ctx, selections, v)
+			return ec.marshalOPolicy2ᚖparapetᚋgraphᚋnodeᚐPolicy(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Claim_policy(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -642,10 +642,10 @@ func (ec *executionContext) _Claim_timeline(ctx context.Context, field graphql.C
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.Connection[*wire.TimelineEntry]) graphql.Marshaler {
-			return ec.marshalNTimelineConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx, selections, v)
+			return ec.marshalOTimelineConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Claim_timeline(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -686,10 +686,10 @@ func (ec *executionContext) _Claim_messages(ctx context.Context, field graphql.C
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.Connection[*node.Message]) graphql.Marshaler {
-			return ec.marshalNMessageConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx, selections, v)
+			return ec.marshalOMessageConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Claim_messages(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -730,10 +730,10 @@ func (ec *executionContext) _Claim_attachments(ctx context.Context, field graphq
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.Connection[*node.Attachment]) graphql.Marshaler {
-			return ec.marshalNAttachmentConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx, selections, v)
+			return ec.marshalOAttachmentConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Claim_attachments(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -774,10 +774,10 @@ func (ec *executionContext) _Claim_payoutMethods(ctx context.Context, field grap
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.Connection[*node.PayoutMethod]) graphql.Marshaler {
-			return ec.marshalNPayoutMethodConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx, selections, v)
+			return ec.marshalOPayoutMethodConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Claim_payoutMethods(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -1791,7 +1791,7 @@ func (ec *executionContext) _Claim(ctx context.Context, sel ast.SelectionSet, ob
 					}
 				}()
 				res = ec._Claim_policy(ctx, field, obj)
-				if res == graphql.Null {
+				if res == graphql.RequiredNull {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
 				return res
@@ -1874,7 +1874,7 @@ func (ec *executionContext) _Claim(ctx context.Context, sel ast.SelectionSet, ob
 					}
 				}()
 				res = ec._Claim_timeline(ctx, field, obj)
-				if res == graphql.Null {
+				if res == graphql.RequiredNull {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
 				return res
@@ -1912,7 +1912,7 @@ func (ec *executionContext) _Claim(ctx context.Context, sel ast.SelectionSet, ob
 					}
 				}()
 				res = ec._Claim_messages(ctx, field, obj)
-				if res == graphql.Null {
+				if res == graphql.RequiredNull {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
 				return res
@@ -1950,7 +1950,7 @@ func (ec *executionContext) _Claim(ctx context.Context, sel ast.SelectionSet, ob
 					}
 				}()
 				res = ec._Claim_attachments(ctx, field, obj)
-				if res == graphql.Null {
+				if res == graphql.RequiredNull {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
 				return res
@@ -1988,7 +1988,7 @@ func (ec *executionContext) _Claim(ctx context.Context, sel ast.SelectionSet, ob
 					}
 				}()
 				res = ec._Claim_payoutMethods(ctx, field, obj)
-				if res == graphql.Null {
+				if res == graphql.RequiredNull {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
 				return res
@@ -2509,16 +2509,6 @@ func (ec *executionContext) marshalNClaim2ᚖparapetᚋgraphᚋnodeᚐClaim(ctx 
 	return ec._Claim(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNClaimConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx context.Context, sel ast.SelectionSet, v *node.Connection[*node.Claim]) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._ClaimConnection(ctx, sel, v)
-}
-
 func (ec *executionContext) marshalNClaimEdge2ᚕᚖparapetᚋgraphᚋnodeᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*node.Edge[*node.Claim]) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
@@ -2598,16 +2588,6 @@ func (ec *executionContext) unmarshalNOpenClaimInput2parapetᚋgraphᚋnodeᚐOp
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNOpenClaimPayload2ᚖparapetᚋgraphᚋnodeᚐClaimPayload(ctx context.Context, sel ast.SelectionSet, v *node.ClaimPayload) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._OpenClaimPayload(ctx, sel, v)
-}
-
 func (ec *executionContext) unmarshalNReasonCode2string(ctx context.Context, v any) (string, error) {
 	res, err := scalar.UnmarshalWord(v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -2661,6 +2641,13 @@ func (ec *executionContext) marshalOClaim2ᚖparapetᚋgraphᚋnodeᚐClaim(ctx 
 	return ec._Claim(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalOClaimConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx context.Context, sel ast.SelectionSet, v *node.Connection[*node.Claim]) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ClaimConnection(ctx, sel, v)
+}
+
 func (ec *executionContext) unmarshalOClaimFilter2ᚖparapetᚋmodelᚐFilter(ctx context.Context, v any) (*model.Filter, error) {
 	if v == nil {
 		return nil, nil
@@ -2712,6 +2699,13 @@ func (ec *executionContext) marshalOOccurrenceBrief2ᚖparapetᚋmodelᚋwireᚐ
 		return graphql.Null
 	}
 	return ec._OccurrenceBrief(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOOpenClaimPayload2ᚖparapetᚋgraphᚋnodeᚐClaimPayload(ctx context.Context, sel ast.SelectionSet, v *node.ClaimPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._OpenClaimPayload(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalOReasonCode2ᚕstringᚄ(ctx context.Context, v any) ([]string, error) {

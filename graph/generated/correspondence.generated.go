@@ -1675,29 +1675,9 @@ func (ec *executionContext) unmarshalNAddAttachmentInput2parapetᚋgraphᚋnode�
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNAddAttachmentPayload2ᚖparapetᚋgraphᚋnodeᚐAddAttachmentPayload(ctx context.Context, sel ast.SelectionSet, v *node.AddAttachmentPayload) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._AddAttachmentPayload(ctx, sel, v)
-}
-
 func (ec *executionContext) unmarshalNAddMessageInput2parapetᚋgraphᚋnodeᚐAddMessageInput(ctx context.Context, v any) (node.AddMessageInput, error) {
 	res, err := ec.unmarshalInputAddMessageInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
-}
-
-func (ec *executionContext) marshalNAddMessagePayload2ᚖparapetᚋgraphᚋnodeᚐAddMessagePayload(ctx context.Context, sel ast.SelectionSet, v *node.AddMessagePayload) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._AddMessagePayload(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalNAttachment2ᚕᚖparapetᚋgraphᚋnodeᚐAttachmentᚄ(ctx context.Context, sel ast.SelectionSet, v []*node.Attachment) graphql.Marshaler {
@@ -1724,16 +1704,6 @@ func (ec *executionContext) marshalNAttachment2ᚖparapetᚋgraphᚋnodeᚐAttac
 		return graphql.Null
 	}
 	return ec._Attachment(ctx, sel, v)
-}
-
-func (ec *executionContext) marshalNAttachmentConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx context.Context, sel ast.SelectionSet, v *node.Connection[*node.Attachment]) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._AttachmentConnection(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalNAttachmentEdge2ᚕᚖparapetᚋgraphᚋnodeᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*node.Edge[*node.Attachment]) graphql.Marshaler {
@@ -1804,16 +1774,6 @@ func (ec *executionContext) marshalNMessage2ᚖparapetᚋgraphᚋnodeᚐMessage(
 	return ec._Message(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNMessageConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx context.Context, sel ast.SelectionSet, v *node.Connection[*node.Message]) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._MessageConnection(ctx, sel, v)
-}
-
 func (ec *executionContext) marshalNMessageEdge2ᚕᚖparapetᚋgraphᚋnodeᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*node.Edge[*node.Message]) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
@@ -1838,6 +1798,34 @@ func (ec *executionContext) marshalNMessageEdge2ᚖparapetᚋgraphᚋnodeᚐEdge
 		return graphql.Null
 	}
 	return ec._MessageEdge(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOAddAttachmentPayload2ᚖparapetᚋgraphᚋnodeᚐAddAttachmentPayload(ctx context.Context, sel ast.SelectionSet, v *node.AddAttachmentPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._AddAttachmentPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOAddMessagePayload2ᚖparapetᚋgraphᚋnodeᚐAddMessagePayload(ctx context.Context, sel ast.SelectionSet, v *node.AddMessagePayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._AddMessagePayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOAttachmentConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx context.Context, sel ast.SelectionSet, v *node.Connection[*node.Attachment]) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._AttachmentConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOMessageConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx context.Context, sel ast.SelectionSet, v *node.Connection[*node.Message]) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._MessageConnection(ctx, sel, v)
 }
 
 // endregion ***************************** type.gotpl *****************************

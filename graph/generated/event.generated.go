@@ -1565,32 +1565,6 @@ func (ec *executionContext) marshalNEvent2ᚖparapetᚋgraphᚋnodeᚐEvent(ctx 
 	return ec._Event(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNEventConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx context.Context, sel ast.SelectionSet, v *node.Connection[*node.Event]) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._EventConnection(ctx, sel, v)
-}
-
-func (ec *executionContext) marshalNEventDescription2ᚕᚖparapetᚋgraphᚋnodeᚐEventDescriptionᚄ(ctx context.Context, sel ast.SelectionSet, v []*node.EventDescription) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
-		fc := graphql.GetFieldContext(ctx)
-		fc.Result = &v[i]
-		return ec.marshalNEventDescription2ᚖparapetᚋgraphᚋnodeᚐEventDescription(ctx, sel, v[i])
-	})
-
-	for _, e := range ret {
-		if e == graphql.Null {
-			return graphql.Null
-		}
-	}
-
-	return ret
-}
-
 func (ec *executionContext) marshalNEventDescription2ᚖparapetᚋgraphᚋnodeᚐEventDescription(ctx context.Context, sel ast.SelectionSet, v *node.EventDescription) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
@@ -1667,21 +1641,37 @@ func (ec *executionContext) marshalNHistoryFault2ᚕparapetᚋmodelᚋwireᚐHis
 	return ret
 }
 
-func (ec *executionContext) marshalNHistoryProof2ᚖparapetᚋmodelᚋwireᚐHistoryProof(ctx context.Context, sel ast.SelectionSet, v *wire.HistoryProof) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._HistoryProof(ctx, sel, v)
-}
-
 func (ec *executionContext) marshalOEvent2ᚖparapetᚋgraphᚋnodeᚐEvent(ctx context.Context, sel ast.SelectionSet, v *node.Event) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._Event(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOEventConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx context.Context, sel ast.SelectionSet, v *node.Connection[*node.Event]) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._EventConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOEventDescription2ᚕᚖparapetᚋgraphᚋnodeᚐEventDescriptionᚄ(ctx context.Context, sel ast.SelectionSet, v []*node.EventDescription) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNEventDescription2ᚖparapetᚋgraphᚋnodeᚐEventDescription(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
 }
 
 func (ec *executionContext) unmarshalOEventFilter2ᚖparapetᚋgraphᚋnodeᚐEventFilter(ctx context.Context, v any) (*node.EventFilter, error) {
@@ -1726,6 +1716,13 @@ func (ec *executionContext) marshalOEventType2ᚕstringᚄ(ctx context.Context, 
 	}
 
 	return ret
+}
+
+func (ec *executionContext) marshalOHistoryProof2ᚖparapetᚋmodelᚋwireᚐHistoryProof(ctx context.Context, sel ast.SelectionSet, v *wire.HistoryProof) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._HistoryProof(ctx, sel, v)
 }
 
 // endregion ***************************** type.gotpl *****************************

@@ -109,10 +109,10 @@ func (ec *executionContext) _Invariant_violations(ctx context.Context, field gra
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []model.Violation) graphql.Marshaler {
-			return ec.marshalNViolation2ᚕparapetᚋmodelᚐViolationᚄ(ctx, selections, v)
+			return ec.marshalOViolation2ᚕparapetᚋmodelᚐViolationᚄ(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Invariant_violations(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -740,7 +740,7 @@ func (ec *executionContext) _Invariant(ctx context.Context, sel ast.SelectionSet
 					}
 				}()
 				res = ec._Invariant_violations(ctx, field, obj)
-				if res == graphql.Null {
+				if res == graphql.RequiredNull {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
 				return res
@@ -1025,22 +1025,6 @@ func (ec *executionContext) _Violation(ctx context.Context, sel ast.SelectionSet
 
 // region    ***************************** type.gotpl *****************************
 
-func (ec *executionContext) marshalNInvariant2ᚕᚖparapetᚋgraphᚋnodeᚐInvariantᚄ(ctx context.Context, sel ast.SelectionSet, v []*node.Invariant) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
-		fc := graphql.GetFieldContext(ctx)
-		fc.Result = &v[i]
-		return ec.marshalNInvariant2ᚖparapetᚋgraphᚋnodeᚐInvariant(ctx, sel, v[i])
-	})
-
-	for _, e := range ret {
-		if e == graphql.Null {
-			return graphql.Null
-		}
-	}
-
-	return ret
-}
-
 func (ec *executionContext) marshalNInvariant2ᚖparapetᚋgraphᚋnodeᚐInvariant(ctx context.Context, sel ast.SelectionSet, v *node.Invariant) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
@@ -1049,22 +1033,6 @@ func (ec *executionContext) marshalNInvariant2ᚖparapetᚋgraphᚋnodeᚐInvari
 		return graphql.Null
 	}
 	return ec._Invariant(ctx, sel, v)
-}
-
-func (ec *executionContext) marshalNReleaseStop2ᚕᚖparapetᚋmodelᚐReleaseStopᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.ReleaseStop) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
-		fc := graphql.GetFieldContext(ctx)
-		fc.Result = &v[i]
-		return ec.marshalNReleaseStop2ᚖparapetᚋmodelᚐReleaseStop(ctx, sel, v[i])
-	})
-
-	for _, e := range ret {
-		if e == graphql.Null {
-			return graphql.Null
-		}
-	}
-
-	return ret
 }
 
 func (ec *executionContext) marshalNReleaseStop2ᚖparapetᚋmodelᚐReleaseStop(ctx context.Context, sel ast.SelectionSet, v *model.ReleaseStop) graphql.Marshaler {
@@ -1082,36 +1050,71 @@ func (ec *executionContext) unmarshalNResumeReleasesInput2parapetᚋgraphᚋnode
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNResumeReleasesPayload2ᚖparapetᚋgraphᚋnodeᚐReleaseStopPayload(ctx context.Context, sel ast.SelectionSet, v *node.ReleaseStopPayload) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._ResumeReleasesPayload(ctx, sel, v)
-}
-
 func (ec *executionContext) unmarshalNStopReleasesInput2parapetᚋgraphᚋnodeᚐStopReleasesInput(ctx context.Context, v any) (node.StopReleasesInput, error) {
 	res, err := ec.unmarshalInputStopReleasesInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
-}
-
-func (ec *executionContext) marshalNStopReleasesPayload2ᚖparapetᚋgraphᚋnodeᚐReleaseStopPayload(ctx context.Context, sel ast.SelectionSet, v *node.ReleaseStopPayload) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._StopReleasesPayload(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalNViolation2parapetᚋmodelᚐViolation(ctx context.Context, sel ast.SelectionSet, v model.Violation) graphql.Marshaler {
 	return ec._Violation(ctx, sel, &v)
 }
 
-func (ec *executionContext) marshalNViolation2ᚕparapetᚋmodelᚐViolationᚄ(ctx context.Context, sel ast.SelectionSet, v []model.Violation) graphql.Marshaler {
+func (ec *executionContext) marshalOInvariant2ᚕᚖparapetᚋgraphᚋnodeᚐInvariantᚄ(ctx context.Context, sel ast.SelectionSet, v []*node.Invariant) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNInvariant2ᚖparapetᚋgraphᚋnodeᚐInvariant(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalOReleaseStop2ᚕᚖparapetᚋmodelᚐReleaseStopᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.ReleaseStop) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNReleaseStop2ᚖparapetᚋmodelᚐReleaseStop(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalOResumeReleasesPayload2ᚖparapetᚋgraphᚋnodeᚐReleaseStopPayload(ctx context.Context, sel ast.SelectionSet, v *node.ReleaseStopPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ResumeReleasesPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOStopReleasesPayload2ᚖparapetᚋgraphᚋnodeᚐReleaseStopPayload(ctx context.Context, sel ast.SelectionSet, v *node.ReleaseStopPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._StopReleasesPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOViolation2ᚕparapetᚋmodelᚐViolationᚄ(ctx context.Context, sel ast.SelectionSet, v []model.Violation) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]

@@ -1731,32 +1731,6 @@ func (ec *executionContext) unmarshalNCancelJobsInput2parapetᚋgraphᚋnodeᚐC
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNCancelJobsPayload2ᚖparapetᚋgraphᚋnodeᚐJobsPayload(ctx context.Context, sel ast.SelectionSet, v *node.JobsPayload) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._CancelJobsPayload(ctx, sel, v)
-}
-
-func (ec *executionContext) marshalNFailingJobs2ᚕᚖparapetᚋmodelᚐFailingJobsᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.FailingJobs) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
-		fc := graphql.GetFieldContext(ctx)
-		fc.Result = &v[i]
-		return ec.marshalNFailingJobs2ᚖparapetᚋmodelᚐFailingJobs(ctx, sel, v[i])
-	})
-
-	for _, e := range ret {
-		if e == graphql.Null {
-			return graphql.Null
-		}
-	}
-
-	return ret
-}
-
 func (ec *executionContext) marshalNFailingJobs2ᚖparapetᚋmodelᚐFailingJobs(ctx context.Context, sel ast.SelectionSet, v *model.FailingJobs) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
@@ -1791,32 +1765,6 @@ func (ec *executionContext) marshalNJob2ᚖparapetᚋgraphᚋnodeᚐJob(ctx cont
 		return graphql.Null
 	}
 	return ec._Job(ctx, sel, v)
-}
-
-func (ec *executionContext) marshalNJobConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx context.Context, sel ast.SelectionSet, v *node.Connection[*node.Job]) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._JobConnection(ctx, sel, v)
-}
-
-func (ec *executionContext) marshalNJobCount2ᚕᚖparapetᚋmodelᚐJobCountᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.JobCount) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
-		fc := graphql.GetFieldContext(ctx)
-		fc.Result = &v[i]
-		return ec.marshalNJobCount2ᚖparapetᚋmodelᚐJobCount(ctx, sel, v[i])
-	})
-
-	for _, e := range ret {
-		if e == graphql.Null {
-			return graphql.Null
-		}
-	}
-
-	return ret
 }
 
 func (ec *executionContext) marshalNJobCount2ᚖparapetᚋmodelᚐJobCount(ctx context.Context, sel ast.SelectionSet, v *model.JobCount) graphql.Marshaler {
@@ -1881,29 +1829,61 @@ func (ec *executionContext) unmarshalNRetryJobsInput2parapetᚋgraphᚋnodeᚐRe
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNRetryJobsPayload2ᚖparapetᚋgraphᚋnodeᚐJobsPayload(ctx context.Context, sel ast.SelectionSet, v *node.JobsPayload) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._RetryJobsPayload(ctx, sel, v)
-}
-
 func (ec *executionContext) unmarshalNSnoozeJobsInput2parapetᚋgraphᚋnodeᚐSnoozeJobsInput(ctx context.Context, v any) (node.SnoozeJobsInput, error) {
 	res, err := ec.unmarshalInputSnoozeJobsInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNSnoozeJobsPayload2ᚖparapetᚋgraphᚋnodeᚐJobsPayload(ctx context.Context, sel ast.SelectionSet, v *node.JobsPayload) graphql.Marshaler {
+func (ec *executionContext) marshalOCancelJobsPayload2ᚖparapetᚋgraphᚋnodeᚐJobsPayload(ctx context.Context, sel ast.SelectionSet, v *node.JobsPayload) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
 		return graphql.Null
 	}
-	return ec._SnoozeJobsPayload(ctx, sel, v)
+	return ec._CancelJobsPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOFailingJobs2ᚕᚖparapetᚋmodelᚐFailingJobsᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.FailingJobs) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNFailingJobs2ᚖparapetᚋmodelᚐFailingJobs(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalOJobConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx context.Context, sel ast.SelectionSet, v *node.Connection[*node.Job]) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._JobConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOJobCount2ᚕᚖparapetᚋmodelᚐJobCountᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.JobCount) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNJobCount2ᚖparapetᚋmodelᚐJobCount(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
 }
 
 func (ec *executionContext) unmarshalOJobFilter2ᚖparapetᚋmodelᚐJobFilter(ctx context.Context, v any) (*model.JobFilter, error) {
@@ -1924,6 +1904,20 @@ func (ec *executionContext) marshalOJobState2string(ctx context.Context, sel ast
 	_ = ctx
 	res := scalar.MarshalWord(v)
 	return res
+}
+
+func (ec *executionContext) marshalORetryJobsPayload2ᚖparapetᚋgraphᚋnodeᚐJobsPayload(ctx context.Context, sel ast.SelectionSet, v *node.JobsPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._RetryJobsPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOSnoozeJobsPayload2ᚖparapetᚋgraphᚋnodeᚐJobsPayload(ctx context.Context, sel ast.SelectionSet, v *node.JobsPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._SnoozeJobsPayload(ctx, sel, v)
 }
 
 // endregion ***************************** type.gotpl *****************************

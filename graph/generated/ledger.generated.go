@@ -688,10 +688,10 @@ func (ec *executionContext) _Statement_opening(ctx context.Context, field graphq
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []model.Balance) graphql.Marshaler {
-			return ec.marshalNLedgerBalance2ᚕparapetᚋmodelᚐBalanceᚄ(ctx, selections, v)
+			return ec.marshalOLedgerBalance2ᚕparapetᚋmodelᚐBalanceᚄ(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Statement_opening(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -720,10 +720,10 @@ func (ec *executionContext) _Statement_closing(ctx context.Context, field graphq
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []model.Balance) graphql.Marshaler {
-			return ec.marshalNLedgerBalance2ᚕparapetᚋmodelᚐBalanceᚄ(ctx, selections, v)
+			return ec.marshalOLedgerBalance2ᚕparapetᚋmodelᚐBalanceᚄ(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Statement_closing(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -753,10 +753,10 @@ func (ec *executionContext) _Statement_entries(ctx context.Context, field graphq
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.Connection[*node.LedgerEntry]) graphql.Marshaler {
-			return ec.marshalNLedgerEntryConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx, selections, v)
+			return ec.marshalOLedgerEntryConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Statement_entries(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -796,10 +796,10 @@ func (ec *executionContext) _Statement_csv(ctx context.Context, field graphql.Co
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
-			return ec.marshalNString2string(ctx, selections, v)
+			return ec.marshalOString2string(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Statement_csv(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -1158,7 +1158,7 @@ func (ec *executionContext) _Statement(ctx context.Context, sel ast.SelectionSet
 					}
 				}()
 				res = ec._Statement_opening(ctx, field, obj)
-				if res == graphql.Null {
+				if res == graphql.RequiredNull {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
 				return res
@@ -1196,7 +1196,7 @@ func (ec *executionContext) _Statement(ctx context.Context, sel ast.SelectionSet
 					}
 				}()
 				res = ec._Statement_closing(ctx, field, obj)
-				if res == graphql.Null {
+				if res == graphql.RequiredNull {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
 				return res
@@ -1234,7 +1234,7 @@ func (ec *executionContext) _Statement(ctx context.Context, sel ast.SelectionSet
 					}
 				}()
 				res = ec._Statement_entries(ctx, field, obj)
-				if res == graphql.Null {
+				if res == graphql.RequiredNull {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
 				return res
@@ -1272,7 +1272,7 @@ func (ec *executionContext) _Statement(ctx context.Context, sel ast.SelectionSet
 					}
 				}()
 				res = ec._Statement_csv(ctx, field, obj)
-				if res == graphql.Null {
+				if res == graphql.RequiredNull {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
 				return res
@@ -1345,38 +1345,6 @@ func (ec *executionContext) marshalNLedgerBalance2parapetᚋmodelᚐBalance(ctx 
 	return ec._LedgerBalance(ctx, sel, &v)
 }
 
-func (ec *executionContext) marshalNLedgerBalance2ᚕparapetᚋmodelᚐBalanceᚄ(ctx context.Context, sel ast.SelectionSet, v []model.Balance) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
-		fc := graphql.GetFieldContext(ctx)
-		fc.Result = &v[i]
-		return ec.marshalNLedgerBalance2parapetᚋmodelᚐBalance(ctx, sel, v[i])
-	})
-
-	for _, e := range ret {
-		if e == graphql.Null {
-			return graphql.Null
-		}
-	}
-
-	return ret
-}
-
-func (ec *executionContext) marshalNLedgerBalance2ᚕᚖparapetᚋmodelᚐBalanceᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.Balance) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
-		fc := graphql.GetFieldContext(ctx)
-		fc.Result = &v[i]
-		return ec.marshalNLedgerBalance2ᚖparapetᚋmodelᚐBalance(ctx, sel, v[i])
-	})
-
-	for _, e := range ret {
-		if e == graphql.Null {
-			return graphql.Null
-		}
-	}
-
-	return ret
-}
-
 func (ec *executionContext) marshalNLedgerBalance2ᚖparapetᚋmodelᚐBalance(ctx context.Context, sel ast.SelectionSet, v *model.Balance) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
@@ -1413,16 +1381,6 @@ func (ec *executionContext) marshalNLedgerEntry2ᚖparapetᚋgraphᚋnodeᚐLedg
 	return ec._LedgerEntry(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNLedgerEntryConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx context.Context, sel ast.SelectionSet, v *node.Connection[*node.LedgerEntry]) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._LedgerEntryConnection(ctx, sel, v)
-}
-
 func (ec *executionContext) marshalNLedgerEntryEdge2ᚕᚖparapetᚋgraphᚋnodeᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*node.Edge[*node.LedgerEntry]) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
@@ -1449,11 +1407,53 @@ func (ec *executionContext) marshalNLedgerEntryEdge2ᚖparapetᚋgraphᚋnodeᚐ
 	return ec._LedgerEntryEdge(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNStatement2ᚖparapetᚋgraphᚋnodeᚐStatement(ctx context.Context, sel ast.SelectionSet, v *node.Statement) graphql.Marshaler {
+func (ec *executionContext) marshalOLedgerBalance2ᚕparapetᚋmodelᚐBalanceᚄ(ctx context.Context, sel ast.SelectionSet, v []model.Balance) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		return graphql.Null
+	}
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNLedgerBalance2parapetᚋmodelᚐBalance(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
 		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalOLedgerBalance2ᚕᚖparapetᚋmodelᚐBalanceᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.Balance) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNLedgerBalance2ᚖparapetᚋmodelᚐBalance(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalOLedgerEntryConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx context.Context, sel ast.SelectionSet, v *node.Connection[*node.LedgerEntry]) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._LedgerEntryConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOStatement2ᚖparapetᚋgraphᚋnodeᚐStatement(ctx context.Context, sel ast.SelectionSet, v *node.Statement) graphql.Marshaler {
+	if v == nil {
 		return graphql.Null
 	}
 	return ec._Statement(ctx, sel, v)

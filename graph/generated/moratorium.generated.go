@@ -1620,29 +1620,9 @@ func (ec *executionContext) unmarshalNDeclareMoratoriumInput2parapetᚋgraphᚋn
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNDeclareMoratoriumPayload2ᚖparapetᚋgraphᚋnodeᚐMoratoriumPayload(ctx context.Context, sel ast.SelectionSet, v *node.MoratoriumPayload) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._DeclareMoratoriumPayload(ctx, sel, v)
-}
-
 func (ec *executionContext) unmarshalNLiftMoratoriumInput2parapetᚋgraphᚋnodeᚐLiftMoratoriumInput(ctx context.Context, v any) (node.LiftMoratoriumInput, error) {
 	res, err := ec.unmarshalInputLiftMoratoriumInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
-}
-
-func (ec *executionContext) marshalNLiftMoratoriumPayload2ᚖparapetᚋgraphᚋnodeᚐMoratoriumPayload(ctx context.Context, sel ast.SelectionSet, v *node.MoratoriumPayload) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._LiftMoratoriumPayload(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalNMoratorium2ᚕᚖparapetᚋgraphᚋnodeᚐMoratoriumᚄ(ctx context.Context, sel ast.SelectionSet, v []*node.Moratorium) graphql.Marshaler {
@@ -1671,16 +1651,6 @@ func (ec *executionContext) marshalNMoratorium2ᚖparapetᚋgraphᚋnodeᚐMorat
 	return ec._Moratorium(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNMoratoriumConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx context.Context, sel ast.SelectionSet, v *node.Connection[*node.Moratorium]) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._MoratoriumConnection(ctx, sel, v)
-}
-
 func (ec *executionContext) marshalNMoratoriumEdge2ᚕᚖparapetᚋgraphᚋnodeᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*node.Edge[*node.Moratorium]) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
@@ -1707,22 +1677,6 @@ func (ec *executionContext) marshalNMoratoriumEdge2ᚖparapetᚋgraphᚋnodeᚐE
 	return ec._MoratoriumEdge(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNMoratoriumRule2ᚕᚖparapetᚋmodelᚋwireᚐMoratoriumRuleᚄ(ctx context.Context, sel ast.SelectionSet, v []*wire.MoratoriumRule) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
-		fc := graphql.GetFieldContext(ctx)
-		fc.Result = &v[i]
-		return ec.marshalNMoratoriumRule2ᚖparapetᚋmodelᚋwireᚐMoratoriumRule(ctx, sel, v[i])
-	})
-
-	for _, e := range ret {
-		if e == graphql.Null {
-			return graphql.Null
-		}
-	}
-
-	return ret
-}
-
 func (ec *executionContext) marshalNMoratoriumRule2ᚖparapetᚋmodelᚋwireᚐMoratoriumRule(ctx context.Context, sel ast.SelectionSet, v *wire.MoratoriumRule) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
@@ -1738,22 +1692,26 @@ func (ec *executionContext) unmarshalNSetMoratoriumRuleInput2parapetᚋgraphᚋn
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNSetMoratoriumRulePayload2ᚖparapetᚋgraphᚋnodeᚐSetMoratoriumRulePayload(ctx context.Context, sel ast.SelectionSet, v *node.SetMoratoriumRulePayload) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._SetMoratoriumRulePayload(ctx, sel, v)
-}
-
 func (ec *executionContext) unmarshalOCircleInput2ᚖparapetᚋgraphᚋnodeᚐCircleInput(ctx context.Context, v any) (*node.CircleInput, error) {
 	if v == nil {
 		return nil, nil
 	}
 	res, err := ec.unmarshalInputCircleInput(ctx, v)
 	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalODeclareMoratoriumPayload2ᚖparapetᚋgraphᚋnodeᚐMoratoriumPayload(ctx context.Context, sel ast.SelectionSet, v *node.MoratoriumPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._DeclareMoratoriumPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOLiftMoratoriumPayload2ᚖparapetᚋgraphᚋnodeᚐMoratoriumPayload(ctx context.Context, sel ast.SelectionSet, v *node.MoratoriumPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._LiftMoratoriumPayload(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalOMoratorium2ᚖparapetᚋgraphᚋnodeᚐMoratorium(ctx context.Context, sel ast.SelectionSet, v *node.Moratorium) graphql.Marshaler {
@@ -1763,12 +1721,38 @@ func (ec *executionContext) marshalOMoratorium2ᚖparapetᚋgraphᚋnodeᚐMorat
 	return ec._Moratorium(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalOMoratoriumConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx context.Context, sel ast.SelectionSet, v *node.Connection[*node.Moratorium]) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._MoratoriumConnection(ctx, sel, v)
+}
+
 func (ec *executionContext) unmarshalOMoratoriumFilter2ᚖparapetᚋgraphᚋnodeᚐMoratoriumFilter(ctx context.Context, v any) (*node.MoratoriumFilter, error) {
 	if v == nil {
 		return nil, nil
 	}
 	res, err := ec.unmarshalInputMoratoriumFilter(ctx, v)
 	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOMoratoriumRule2ᚕᚖparapetᚋmodelᚋwireᚐMoratoriumRuleᚄ(ctx context.Context, sel ast.SelectionSet, v []*wire.MoratoriumRule) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNMoratoriumRule2ᚖparapetᚋmodelᚋwireᚐMoratoriumRule(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
 }
 
 func (ec *executionContext) marshalOMoratoriumRule2ᚖparapetᚋmodelᚋwireᚐMoratoriumRule(ctx context.Context, sel ast.SelectionSet, v *wire.MoratoriumRule) graphql.Marshaler {
@@ -1792,6 +1776,13 @@ func (ec *executionContext) unmarshalOPlaceInput2ᚖparapetᚋgraphᚋnodeᚐPla
 	}
 	res, err := ec.unmarshalInputPlaceInput(ctx, v)
 	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOSetMoratoriumRulePayload2ᚖparapetᚋgraphᚋnodeᚐSetMoratoriumRulePayload(ctx context.Context, sel ast.SelectionSet, v *node.SetMoratoriumRulePayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._SetMoratoriumRulePayload(ctx, sel, v)
 }
 
 // endregion ***************************** type.gotpl *****************************

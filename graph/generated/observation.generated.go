@@ -847,16 +847,6 @@ func (ec *executionContext) unmarshalNRecordObservationsInput2parapetᚋgraphᚋ
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNRecordObservationsPayload2ᚖparapetᚋgraphᚋnodeᚐRecordObservationsPayload(ctx context.Context, sel ast.SelectionSet, v *node.RecordObservationsPayload) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._RecordObservationsPayload(ctx, sel, v)
-}
-
 func (ec *executionContext) unmarshalNRecordingResult2string(ctx context.Context, v any) (string, error) {
 	res, err := scalar.UnmarshalWord(v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -878,22 +868,26 @@ func (ec *executionContext) unmarshalNRehearseObservationsInput2parapetᚋgraph�
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNRehearseObservationsPayload2ᚖparapetᚋgraphᚋnodeᚐRecordObservationsPayload(ctx context.Context, sel ast.SelectionSet, v *node.RecordObservationsPayload) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._RehearseObservationsPayload(ctx, sel, v)
-}
-
 func (ec *executionContext) unmarshalOPointInput2ᚖparapetᚋmodelᚋhazardᚐPoint(ctx context.Context, v any) (*hazard.Point, error) {
 	if v == nil {
 		return nil, nil
 	}
 	res, err := ec.unmarshalInputPointInput(ctx, v)
 	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalORecordObservationsPayload2ᚖparapetᚋgraphᚋnodeᚐRecordObservationsPayload(ctx context.Context, sel ast.SelectionSet, v *node.RecordObservationsPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._RecordObservationsPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalORehearseObservationsPayload2ᚖparapetᚋgraphᚋnodeᚐRecordObservationsPayload(ctx context.Context, sel ast.SelectionSet, v *node.RecordObservationsPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._RehearseObservationsPayload(ctx, sel, v)
 }
 
 // endregion ***************************** type.gotpl *****************************

@@ -227,10 +227,10 @@ func (ec *executionContext) _Explanation_policy(ctx context.Context, field graph
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.Policy) graphql.Marshaler {
-			return ec.marshalNPolicy2ᚖparapetᚋgraphᚋnodeᚐPolicy(ctx, selections, v)
+			return ec.marshalOPolicy2ᚖparapetᚋgraphᚋnodeᚐPolicy(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Explanation_policy(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -966,10 +966,10 @@ func (ec *executionContext) _Exposure_policies(ctx context.Context, field graphq
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.Connection[*node.Explanation]) graphql.Marshaler {
-			return ec.marshalNExplanationConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx, selections, v)
+			return ec.marshalOExplanationConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Exposure_policies(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -2273,10 +2273,10 @@ func (ec *executionContext) _Occurrence_policies(ctx context.Context, field grap
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.Connection[*node.Explanation]) graphql.Marshaler {
-			return ec.marshalNExplanationConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx, selections, v)
+			return ec.marshalOExplanationConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Occurrence_policies(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -2317,10 +2317,10 @@ func (ec *executionContext) _Occurrence_observations(ctx context.Context, field 
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.Connection[*node.Observation]) graphql.Marshaler {
-			return ec.marshalNObservationConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx, selections, v)
+			return ec.marshalOObservationConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Occurrence_observations(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -3121,7 +3121,7 @@ func (ec *executionContext) _Explanation(ctx context.Context, sel ast.SelectionS
 					}
 				}()
 				res = ec._Explanation_policy(ctx, field, obj)
-				if res == graphql.Null {
+				if res == graphql.RequiredNull {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
 				return res
@@ -3454,7 +3454,7 @@ func (ec *executionContext) _Exposure(ctx context.Context, sel ast.SelectionSet,
 					}
 				}()
 				res = ec._Exposure_policies(ctx, field, obj)
-				if res == graphql.Null {
+				if res == graphql.RequiredNull {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
 				return res
@@ -4044,7 +4044,7 @@ func (ec *executionContext) _Occurrence(ctx context.Context, sel ast.SelectionSe
 					}
 				}()
 				res = ec._Occurrence_policies(ctx, field, obj)
-				if res == graphql.Null {
+				if res == graphql.RequiredNull {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
 				return res
@@ -4082,7 +4082,7 @@ func (ec *executionContext) _Occurrence(ctx context.Context, sel ast.SelectionSe
 					}
 				}()
 				res = ec._Occurrence_observations(ctx, field, obj)
-				if res == graphql.Null {
+				if res == graphql.RequiredNull {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
 				return res
@@ -4430,16 +4430,6 @@ func (ec *executionContext) marshalNExplanation2ᚖparapetᚋgraphᚋnodeᚐExpl
 	return ec._Explanation(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNExplanationConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx context.Context, sel ast.SelectionSet, v *node.Connection[*node.Explanation]) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._ExplanationConnection(ctx, sel, v)
-}
-
 func (ec *executionContext) marshalNExplanationEdge2ᚕᚖparapetᚋgraphᚋnodeᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*node.Edge[*node.Explanation]) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
@@ -4464,16 +4454,6 @@ func (ec *executionContext) marshalNExplanationEdge2ᚖparapetᚋgraphᚋnodeᚐ
 		return graphql.Null
 	}
 	return ec._ExplanationEdge(ctx, sel, v)
-}
-
-func (ec *executionContext) marshalNExposure2ᚖparapetᚋgraphᚋnodeᚐExposure(ctx context.Context, sel ast.SelectionSet, v *node.Exposure) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._Exposure(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalNExposureBand2parapetᚋmodelᚋwireᚐExposureBand(ctx context.Context, sel ast.SelectionSet, v wire.ExposureBand) graphql.Marshaler {
@@ -4562,16 +4542,6 @@ func (ec *executionContext) marshalNObservation2ᚖparapetᚋgraphᚋnodeᚐObse
 	return ec._Observation(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNObservationConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx context.Context, sel ast.SelectionSet, v *node.Connection[*node.Observation]) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._ObservationConnection(ctx, sel, v)
-}
-
 func (ec *executionContext) marshalNObservationEdge2ᚕᚖparapetᚋgraphᚋnodeᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*node.Edge[*node.Observation]) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
@@ -4622,16 +4592,6 @@ func (ec *executionContext) marshalNOccurrence2ᚖparapetᚋgraphᚋnodeᚐOccur
 		return graphql.Null
 	}
 	return ec._Occurrence(ctx, sel, v)
-}
-
-func (ec *executionContext) marshalNOccurrenceConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx context.Context, sel ast.SelectionSet, v *node.Connection[*node.Occurrence]) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._OccurrenceConnection(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalNOccurrenceEdge2ᚕᚖparapetᚋgraphᚋnodeᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*node.Edge[*node.Occurrence]) graphql.Marshaler {
@@ -4704,11 +4664,39 @@ func (ec *executionContext) marshalOClaimBrief2ᚖparapetᚋmodelᚋwireᚐClaim
 	return ec._ClaimBrief(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalOExplanation2ᚖparapetᚋgraphᚋnodeᚐExplanation(ctx context.Context, sel ast.SelectionSet, v *node.Explanation) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._Explanation(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOExplanationConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx context.Context, sel ast.SelectionSet, v *node.Connection[*node.Explanation]) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ExplanationConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOExposure2ᚖparapetᚋgraphᚋnodeᚐExposure(ctx context.Context, sel ast.SelectionSet, v *node.Exposure) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._Exposure(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalOObservation2ᚖparapetᚋgraphᚋnodeᚐObservation(ctx context.Context, sel ast.SelectionSet, v *node.Observation) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._Observation(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOObservationConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx context.Context, sel ast.SelectionSet, v *node.Connection[*node.Observation]) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ObservationConnection(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalOObservationFilter2ᚖparapetᚋgraphᚋnodeᚐHappenedFilter(ctx context.Context, v any) (*node.HappenedFilter, error) {
@@ -4724,6 +4712,13 @@ func (ec *executionContext) marshalOOccurrence2ᚖparapetᚋgraphᚋnodeᚐOccur
 		return graphql.Null
 	}
 	return ec._Occurrence(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOOccurrenceConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx context.Context, sel ast.SelectionSet, v *node.Connection[*node.Occurrence]) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._OccurrenceConnection(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalOOccurrenceFilter2ᚖparapetᚋgraphᚋnodeᚐHappenedFilter(ctx context.Context, v any) (*node.HappenedFilter, error) {

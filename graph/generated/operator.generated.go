@@ -1141,44 +1141,14 @@ func (ec *executionContext) unmarshalNBlockPayoutInput2parapetᚋgraphᚋnodeᚐ
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNBlockPayoutPayload2ᚖparapetᚋgraphᚋnodeᚐPayoutPayload(ctx context.Context, sel ast.SelectionSet, v *node.PayoutPayload) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._BlockPayoutPayload(ctx, sel, v)
-}
-
 func (ec *executionContext) unmarshalNCancelPolicyInput2parapetᚋgraphᚋnodeᚐCancelPolicyInput(ctx context.Context, v any) (node.CancelPolicyInput, error) {
 	res, err := ec.unmarshalInputCancelPolicyInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNCancelPolicyPayload2ᚖparapetᚋgraphᚋnodeᚐCancelPolicyPayload(ctx context.Context, sel ast.SelectionSet, v *node.CancelPolicyPayload) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._CancelPolicyPayload(ctx, sel, v)
-}
-
 func (ec *executionContext) unmarshalNDecideClaimInput2parapetᚋgraphᚋnodeᚐDecideClaimInput(ctx context.Context, v any) (node.DecideClaimInput, error) {
 	res, err := ec.unmarshalInputDecideClaimInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
-}
-
-func (ec *executionContext) marshalNDecideClaimPayload2ᚖparapetᚋgraphᚋnodeᚐClaimPayload(ctx context.Context, sel ast.SelectionSet, v *node.ClaimPayload) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._DecideClaimPayload(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalNHoldReason2string(ctx context.Context, v any) (string, error) {
@@ -1218,44 +1188,14 @@ func (ec *executionContext) unmarshalNPublishProductInput2parapetᚋgraphᚋnode
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNPublishProductPayload2ᚖparapetᚋgraphᚋnodeᚐPublishProductPayload(ctx context.Context, sel ast.SelectionSet, v *node.PublishProductPayload) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._PublishProductPayload(ctx, sel, v)
-}
-
 func (ec *executionContext) unmarshalNUnblockPayoutInput2parapetᚋgraphᚋnodeᚐUnblockPayoutInput(ctx context.Context, v any) (node.UnblockPayoutInput, error) {
 	res, err := ec.unmarshalInputUnblockPayoutInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNUnblockPayoutPayload2ᚖparapetᚋgraphᚋnodeᚐPayoutPayload(ctx context.Context, sel ast.SelectionSet, v *node.PayoutPayload) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._UnblockPayoutPayload(ctx, sel, v)
-}
-
 func (ec *executionContext) unmarshalNWithdrawClaimInput2parapetᚋgraphᚋnodeᚐWithdrawClaimInput(ctx context.Context, v any) (node.WithdrawClaimInput, error) {
 	res, err := ec.unmarshalInputWithdrawClaimInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
-}
-
-func (ec *executionContext) marshalNWithdrawClaimPayload2ᚖparapetᚋgraphᚋnodeᚐClaimPayload(ctx context.Context, sel ast.SelectionSet, v *node.ClaimPayload) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._WithdrawClaimPayload(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalOAdjudication2ᚕparapetᚋmodelᚐAdjudicationᚄ(ctx context.Context, sel ast.SelectionSet, v []model.Adjudication) graphql.Marshaler {
@@ -1275,6 +1215,48 @@ func (ec *executionContext) marshalOAdjudication2ᚕparapetᚋmodelᚐAdjudicati
 	}
 
 	return ret
+}
+
+func (ec *executionContext) marshalOBlockPayoutPayload2ᚖparapetᚋgraphᚋnodeᚐPayoutPayload(ctx context.Context, sel ast.SelectionSet, v *node.PayoutPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._BlockPayoutPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOCancelPolicyPayload2ᚖparapetᚋgraphᚋnodeᚐCancelPolicyPayload(ctx context.Context, sel ast.SelectionSet, v *node.CancelPolicyPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._CancelPolicyPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalODecideClaimPayload2ᚖparapetᚋgraphᚋnodeᚐClaimPayload(ctx context.Context, sel ast.SelectionSet, v *node.ClaimPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._DecideClaimPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOPublishProductPayload2ᚖparapetᚋgraphᚋnodeᚐPublishProductPayload(ctx context.Context, sel ast.SelectionSet, v *node.PublishProductPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._PublishProductPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOUnblockPayoutPayload2ᚖparapetᚋgraphᚋnodeᚐPayoutPayload(ctx context.Context, sel ast.SelectionSet, v *node.PayoutPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._UnblockPayoutPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOWithdrawClaimPayload2ᚖparapetᚋgraphᚋnodeᚐClaimPayload(ctx context.Context, sel ast.SelectionSet, v *node.ClaimPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._WithdrawClaimPayload(ctx, sel, v)
 }
 
 // endregion ***************************** type.gotpl *****************************

@@ -1040,29 +1040,9 @@ func (ec *executionContext) unmarshalNDisablePartnerInput2parapetᚋgraphᚋnode
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNDisablePartnerPayload2ᚖparapetᚋgraphᚋnodeᚐPartnerPayload(ctx context.Context, sel ast.SelectionSet, v *node.PartnerPayload) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._DisablePartnerPayload(ctx, sel, v)
-}
-
 func (ec *executionContext) unmarshalNEnablePartnerInput2parapetᚋgraphᚋnodeᚐPartnerStatusInput(ctx context.Context, v any) (node.PartnerStatusInput, error) {
 	res, err := ec.unmarshalInputEnablePartnerInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
-}
-
-func (ec *executionContext) marshalNEnablePartnerPayload2ᚖparapetᚋgraphᚋnodeᚐPartnerPayload(ctx context.Context, sel ast.SelectionSet, v *node.PartnerPayload) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._EnablePartnerPayload(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalNPartner2ᚕᚖparapetᚋmodelᚋwireᚐPartnerᚄ(ctx context.Context, sel ast.SelectionSet, v []*wire.Partner) graphql.Marshaler {
@@ -1089,16 +1069,6 @@ func (ec *executionContext) marshalNPartner2ᚖparapetᚋmodelᚋwireᚐPartner(
 		return graphql.Null
 	}
 	return ec._Partner(ctx, sel, v)
-}
-
-func (ec *executionContext) marshalNPartnerConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx context.Context, sel ast.SelectionSet, v *node.Connection[*wire.Partner]) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._PartnerConnection(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalNPartnerEdge2ᚕᚖparapetᚋgraphᚋnodeᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*node.Edge[*wire.Partner]) graphql.Marshaler {
@@ -1148,14 +1118,18 @@ func (ec *executionContext) unmarshalNRegisterPartnerInput2parapetᚋgraphᚋnod
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNRegisterPartnerPayload2ᚖparapetᚋgraphᚋnodeᚐPartnerPayload(ctx context.Context, sel ast.SelectionSet, v *node.PartnerPayload) graphql.Marshaler {
+func (ec *executionContext) marshalODisablePartnerPayload2ᚖparapetᚋgraphᚋnodeᚐPartnerPayload(ctx context.Context, sel ast.SelectionSet, v *node.PartnerPayload) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
 		return graphql.Null
 	}
-	return ec._RegisterPartnerPayload(ctx, sel, v)
+	return ec._DisablePartnerPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOEnablePartnerPayload2ᚖparapetᚋgraphᚋnodeᚐPartnerPayload(ctx context.Context, sel ast.SelectionSet, v *node.PartnerPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._EnablePartnerPayload(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalOPartner2ᚖparapetᚋmodelᚋwireᚐPartner(ctx context.Context, sel ast.SelectionSet, v *wire.Partner) graphql.Marshaler {
@@ -1163,6 +1137,20 @@ func (ec *executionContext) marshalOPartner2ᚖparapetᚋmodelᚋwireᚐPartner(
 		return graphql.Null
 	}
 	return ec._Partner(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOPartnerConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx context.Context, sel ast.SelectionSet, v *node.Connection[*wire.Partner]) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._PartnerConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalORegisterPartnerPayload2ᚖparapetᚋgraphᚋnodeᚐPartnerPayload(ctx context.Context, sel ast.SelectionSet, v *node.PartnerPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._RegisterPartnerPayload(ctx, sel, v)
 }
 
 // endregion ***************************** type.gotpl *****************************

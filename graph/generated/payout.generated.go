@@ -203,10 +203,10 @@ func (ec *executionContext) _Payout_claim(ctx context.Context, field graphql.Col
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.Claim) graphql.Marshaler {
-			return ec.marshalNClaim2ᚖparapetᚋgraphᚋnodeᚐClaim(ctx, selections, v)
+			return ec.marshalOClaim2ᚖparapetᚋgraphᚋnodeᚐClaim(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Payout_claim(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -235,10 +235,10 @@ func (ec *executionContext) _Payout_policy(ctx context.Context, field graphql.Co
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.Policy) graphql.Marshaler {
-			return ec.marshalNPolicy2ᚖparapetᚋgraphᚋnodeᚐPolicy(ctx, selections, v)
+			return ec.marshalOPolicy2ᚖparapetᚋgraphᚋnodeᚐPolicy(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Payout_policy(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -911,7 +911,7 @@ func (ec *executionContext) _Payout(ctx context.Context, sel ast.SelectionSet, o
 					}
 				}()
 				res = ec._Payout_claim(ctx, field, obj)
-				if res == graphql.Null {
+				if res == graphql.RequiredNull {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
 				return res
@@ -949,7 +949,7 @@ func (ec *executionContext) _Payout(ctx context.Context, sel ast.SelectionSet, o
 					}
 				}()
 				res = ec._Payout_policy(ctx, field, obj)
-				if res == graphql.Null {
+				if res == graphql.RequiredNull {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
 				return res
@@ -1326,16 +1326,6 @@ func (ec *executionContext) marshalNPayout2ᚖparapetᚋgraphᚋnodeᚐPayout(ct
 	return ec._Payout(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNPayoutConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx context.Context, sel ast.SelectionSet, v *node.Connection[*node.Payout]) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._PayoutConnection(ctx, sel, v)
-}
-
 func (ec *executionContext) marshalNPayoutEdge2ᚕᚖparapetᚋgraphᚋnodeᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*node.Edge[*node.Payout]) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
@@ -1401,6 +1391,13 @@ func (ec *executionContext) marshalOPayout2ᚖparapetᚋgraphᚋnodeᚐPayout(ct
 		return graphql.Null
 	}
 	return ec._Payout(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOPayoutConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx context.Context, sel ast.SelectionSet, v *node.Connection[*node.Payout]) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._PayoutConnection(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalOPayoutFilter2ᚖparapetᚋmodelᚐFilter(ctx context.Context, v any) (*model.Filter, error) {

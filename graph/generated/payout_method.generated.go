@@ -1737,16 +1737,6 @@ func (ec *executionContext) marshalNPayoutMethod2ᚖparapetᚋgraphᚋnodeᚐPay
 	return ec._PayoutMethod(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNPayoutMethodConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx context.Context, sel ast.SelectionSet, v *node.Connection[*node.PayoutMethod]) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._PayoutMethodConnection(ctx, sel, v)
-}
-
 func (ec *executionContext) marshalNPayoutMethodEdge2ᚕᚖparapetᚋgraphᚋnodeᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*node.Edge[*node.PayoutMethod]) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
@@ -1794,16 +1784,6 @@ func (ec *executionContext) unmarshalNRecordPayoutMethodInput2parapetᚋgraphᚋ
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNRecordPayoutMethodPayload2ᚖparapetᚋgraphᚋnodeᚐRecordPayoutMethodPayload(ctx context.Context, sel ast.SelectionSet, v *node.RecordPayoutMethodPayload) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._RecordPayoutMethodPayload(ctx, sel, v)
-}
-
 func (ec *executionContext) unmarshalNUSAccountType2parapetᚋmodelᚋaccountᚐAccountType(ctx context.Context, v any) (account.AccountType, error) {
 	res, err := scalar.UnmarshalUSAccountType(v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -1843,6 +1823,13 @@ func (ec *executionContext) marshalOPayoutMethod2ᚖparapetᚋgraphᚋnodeᚐPay
 	return ec._PayoutMethod(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalOPayoutMethodConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx context.Context, sel ast.SelectionSet, v *node.Connection[*node.PayoutMethod]) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._PayoutMethodConnection(ctx, sel, v)
+}
+
 func (ec *executionContext) unmarshalOPayoutMethodFilter2ᚖparapetᚋmodelᚐFilter(ctx context.Context, v any) (*model.Filter, error) {
 	if v == nil {
 		return nil, nil
@@ -1861,6 +1848,13 @@ func (ec *executionContext) marshalOPayoutMethodStatus2string(ctx context.Contex
 	_ = ctx
 	res := scalar.MarshalWord(v)
 	return res
+}
+
+func (ec *executionContext) marshalORecordPayoutMethodPayload2ᚖparapetᚋgraphᚋnodeᚐRecordPayoutMethodPayload(ctx context.Context, sel ast.SelectionSet, v *node.RecordPayoutMethodPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._RecordPayoutMethodPayload(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalOUSBankAccountInput2ᚖparapetᚋmodelᚋaccountᚐUSBankAccount(ctx context.Context, v any) (*account.USBankAccount, error) {

@@ -388,10 +388,10 @@ func (ec *executionContext) _Policy_quote(ctx context.Context, field graphql.Col
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.Quote) graphql.Marshaler {
-			return ec.marshalNQuote2ᚖparapetᚋgraphᚋnodeᚐQuote(ctx, selections, v)
+			return ec.marshalOQuote2ᚖparapetᚋgraphᚋnodeᚐQuote(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Policy_quote(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -466,10 +466,10 @@ func (ec *executionContext) _Policy_product(ctx context.Context, field graphql.C
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.Product) graphql.Marshaler {
-			return ec.marshalNProduct2ᚖparapetᚋgraphᚋnodeᚐProduct(ctx, selections, v)
+			return ec.marshalOProduct2ᚖparapetᚋgraphᚋnodeᚐProduct(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Policy_product(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -751,10 +751,10 @@ func (ec *executionContext) _Policy_claims(ctx context.Context, field graphql.Co
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.Connection[*node.Claim]) graphql.Marshaler {
-			return ec.marshalNClaimConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx, selections, v)
+			return ec.marshalOClaimConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Policy_claims(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -795,10 +795,10 @@ func (ec *executionContext) _Policy_payoutMethods(ctx context.Context, field gra
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.Connection[*node.PayoutMethod]) graphql.Marshaler {
-			return ec.marshalNPayoutMethodConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx, selections, v)
+			return ec.marshalOPayoutMethodConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Policy_payoutMethods(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -1272,7 +1272,7 @@ func (ec *executionContext) _Policy(ctx context.Context, sel ast.SelectionSet, o
 					}
 				}()
 				res = ec._Policy_quote(ctx, field, obj)
-				if res == graphql.Null {
+				if res == graphql.RequiredNull {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
 				return res
@@ -1320,7 +1320,7 @@ func (ec *executionContext) _Policy(ctx context.Context, sel ast.SelectionSet, o
 					}
 				}()
 				res = ec._Policy_product(ctx, field, obj)
-				if res == graphql.Null {
+				if res == graphql.RequiredNull {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
 				return res
@@ -1403,7 +1403,7 @@ func (ec *executionContext) _Policy(ctx context.Context, sel ast.SelectionSet, o
 					}
 				}()
 				res = ec._Policy_claims(ctx, field, obj)
-				if res == graphql.Null {
+				if res == graphql.RequiredNull {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
 				return res
@@ -1441,7 +1441,7 @@ func (ec *executionContext) _Policy(ctx context.Context, sel ast.SelectionSet, o
 					}
 				}()
 				res = ec._Policy_payoutMethods(ctx, field, obj)
-				if res == graphql.Null {
+				if res == graphql.RequiredNull {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
 				return res
@@ -1666,16 +1666,6 @@ func (ec *executionContext) unmarshalNBindPolicyInput2parapetᚋgraphᚋnodeᚐB
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNBindPolicyPayload2ᚖparapetᚋgraphᚋnodeᚐBindPolicyPayload(ctx context.Context, sel ast.SelectionSet, v *node.BindPolicyPayload) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._BindPolicyPayload(ctx, sel, v)
-}
-
 func (ec *executionContext) unmarshalNCoverPhase2string(ctx context.Context, v any) (string, error) {
 	res, err := scalar.UnmarshalWord(v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -1716,16 +1706,6 @@ func (ec *executionContext) marshalNPolicy2ᚖparapetᚋgraphᚋnodeᚐPolicy(ct
 		return graphql.Null
 	}
 	return ec._Policy(ctx, sel, v)
-}
-
-func (ec *executionContext) marshalNPolicyConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx context.Context, sel ast.SelectionSet, v *node.Connection[*node.Policy]) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._PolicyConnection(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalNPolicyEdge2ᚕᚖparapetᚋgraphᚋnodeᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*node.Edge[*node.Policy]) graphql.Marshaler {
@@ -1770,11 +1750,25 @@ func (ec *executionContext) marshalNPolicyStatus2string(ctx context.Context, sel
 	return res
 }
 
+func (ec *executionContext) marshalOBindPolicyPayload2ᚖparapetᚋgraphᚋnodeᚐBindPolicyPayload(ctx context.Context, sel ast.SelectionSet, v *node.BindPolicyPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._BindPolicyPayload(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalOPolicy2ᚖparapetᚋgraphᚋnodeᚐPolicy(ctx context.Context, sel ast.SelectionSet, v *node.Policy) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._Policy(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOPolicyConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx context.Context, sel ast.SelectionSet, v *node.Connection[*node.Policy]) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._PolicyConnection(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalOPolicyFilter2ᚖparapetᚋmodelᚐFilter(ctx context.Context, v any) (*model.Filter, error) {

@@ -905,10 +905,10 @@ func (ec *executionContext) _Portfolio_book(ctx context.Context, field graphql.C
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.Book) graphql.Marshaler {
-			return ec.marshalNBook2ᚖparapetᚋgraphᚋnodeᚐBook(ctx, selections, v)
+			return ec.marshalOBook2ᚖparapetᚋgraphᚋnodeᚐBook(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Portfolio_book(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -948,10 +948,10 @@ func (ec *executionContext) _Portfolio_claimsByStatus(ctx context.Context, field
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []wire.StatusFigure) graphql.Marshaler {
-			return ec.marshalNClaimFigure2ᚕparapetᚋmodelᚋwireᚐStatusFigureᚄ(ctx, selections, v)
+			return ec.marshalOClaimFigure2ᚕparapetᚋmodelᚋwireᚐStatusFigureᚄ(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Portfolio_claimsByStatus(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -980,10 +980,10 @@ func (ec *executionContext) _Portfolio_payoutsByStatus(ctx context.Context, fiel
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []wire.StatusFigure) graphql.Marshaler {
-			return ec.marshalNPayoutFigure2ᚕparapetᚋmodelᚋwireᚐStatusFigureᚄ(ctx, selections, v)
+			return ec.marshalOPayoutFigure2ᚕparapetᚋmodelᚋwireᚐStatusFigureᚄ(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Portfolio_payoutsByStatus(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -1013,10 +1013,10 @@ func (ec *executionContext) _Portfolio_series(ctx context.Context, field graphql
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []wire.Series) graphql.Marshaler {
-			return ec.marshalNSeries2ᚕparapetᚋmodelᚋwireᚐSeriesᚄ(ctx, selections, v)
+			return ec.marshalOSeries2ᚕparapetᚋmodelᚋwireᚐSeriesᚄ(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Portfolio_series(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -1056,10 +1056,10 @@ func (ec *executionContext) _Portfolio_doubt(ctx context.Context, field graphql.
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []wire.DoubtFigure) graphql.Marshaler {
-			return ec.marshalNDoubtFigure2ᚕparapetᚋmodelᚋwireᚐDoubtFigureᚄ(ctx, selections, v)
+			return ec.marshalODoubtFigure2ᚕparapetᚋmodelᚋwireᚐDoubtFigureᚄ(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Portfolio_doubt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -1733,7 +1733,7 @@ func (ec *executionContext) _Portfolio(ctx context.Context, sel ast.SelectionSet
 					}
 				}()
 				res = ec._Portfolio_book(ctx, field, obj)
-				if res == graphql.Null {
+				if res == graphql.RequiredNull {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
 				return res
@@ -1771,7 +1771,7 @@ func (ec *executionContext) _Portfolio(ctx context.Context, sel ast.SelectionSet
 					}
 				}()
 				res = ec._Portfolio_claimsByStatus(ctx, field, obj)
-				if res == graphql.Null {
+				if res == graphql.RequiredNull {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
 				return res
@@ -1809,7 +1809,7 @@ func (ec *executionContext) _Portfolio(ctx context.Context, sel ast.SelectionSet
 					}
 				}()
 				res = ec._Portfolio_payoutsByStatus(ctx, field, obj)
-				if res == graphql.Null {
+				if res == graphql.RequiredNull {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
 				return res
@@ -1847,7 +1847,7 @@ func (ec *executionContext) _Portfolio(ctx context.Context, sel ast.SelectionSet
 					}
 				}()
 				res = ec._Portfolio_series(ctx, field, obj)
-				if res == graphql.Null {
+				if res == graphql.RequiredNull {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
 				return res
@@ -1885,7 +1885,7 @@ func (ec *executionContext) _Portfolio(ctx context.Context, sel ast.SelectionSet
 					}
 				}()
 				res = ec._Portfolio_doubt(ctx, field, obj)
-				if res == graphql.Null {
+				if res == graphql.RequiredNull {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
 				return res
@@ -2054,16 +2054,6 @@ func (ec *executionContext) _SeriesPoint(ctx context.Context, sel ast.SelectionS
 
 // region    ***************************** type.gotpl *****************************
 
-func (ec *executionContext) marshalNBook2ᚖparapetᚋgraphᚋnodeᚐBook(ctx context.Context, sel ast.SelectionSet, v *node.Book) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._Book(ctx, sel, v)
-}
-
 func (ec *executionContext) unmarshalNBookDimension2string(ctx context.Context, v any) (string, error) {
 	res, err := scalar.UnmarshalWord(v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -2134,90 +2124,16 @@ func (ec *executionContext) marshalNClaimFigure2parapetᚋmodelᚋwireᚐStatusF
 	return ec._ClaimFigure(ctx, sel, &v)
 }
 
-func (ec *executionContext) marshalNClaimFigure2ᚕparapetᚋmodelᚋwireᚐStatusFigureᚄ(ctx context.Context, sel ast.SelectionSet, v []wire.StatusFigure) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
-		fc := graphql.GetFieldContext(ctx)
-		fc.Result = &v[i]
-		return ec.marshalNClaimFigure2parapetᚋmodelᚋwireᚐStatusFigure(ctx, sel, v[i])
-	})
-
-	for _, e := range ret {
-		if e == graphql.Null {
-			return graphql.Null
-		}
-	}
-
-	return ret
-}
-
 func (ec *executionContext) marshalNDoubtFigure2parapetᚋmodelᚋwireᚐDoubtFigure(ctx context.Context, sel ast.SelectionSet, v wire.DoubtFigure) graphql.Marshaler {
 	return ec._DoubtFigure(ctx, sel, &v)
-}
-
-func (ec *executionContext) marshalNDoubtFigure2ᚕparapetᚋmodelᚋwireᚐDoubtFigureᚄ(ctx context.Context, sel ast.SelectionSet, v []wire.DoubtFigure) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
-		fc := graphql.GetFieldContext(ctx)
-		fc.Result = &v[i]
-		return ec.marshalNDoubtFigure2parapetᚋmodelᚋwireᚐDoubtFigure(ctx, sel, v[i])
-	})
-
-	for _, e := range ret {
-		if e == graphql.Null {
-			return graphql.Null
-		}
-	}
-
-	return ret
 }
 
 func (ec *executionContext) marshalNPayoutFigure2parapetᚋmodelᚋwireᚐStatusFigure(ctx context.Context, sel ast.SelectionSet, v wire.StatusFigure) graphql.Marshaler {
 	return ec._PayoutFigure(ctx, sel, &v)
 }
 
-func (ec *executionContext) marshalNPayoutFigure2ᚕparapetᚋmodelᚋwireᚐStatusFigureᚄ(ctx context.Context, sel ast.SelectionSet, v []wire.StatusFigure) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
-		fc := graphql.GetFieldContext(ctx)
-		fc.Result = &v[i]
-		return ec.marshalNPayoutFigure2parapetᚋmodelᚋwireᚐStatusFigure(ctx, sel, v[i])
-	})
-
-	for _, e := range ret {
-		if e == graphql.Null {
-			return graphql.Null
-		}
-	}
-
-	return ret
-}
-
-func (ec *executionContext) marshalNPortfolio2ᚖparapetᚋgraphᚋnodeᚐPortfolio(ctx context.Context, sel ast.SelectionSet, v *node.Portfolio) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._Portfolio(ctx, sel, v)
-}
-
 func (ec *executionContext) marshalNSeries2parapetᚋmodelᚋwireᚐSeries(ctx context.Context, sel ast.SelectionSet, v wire.Series) graphql.Marshaler {
 	return ec._Series(ctx, sel, &v)
-}
-
-func (ec *executionContext) marshalNSeries2ᚕparapetᚋmodelᚋwireᚐSeriesᚄ(ctx context.Context, sel ast.SelectionSet, v []wire.Series) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
-		fc := graphql.GetFieldContext(ctx)
-		fc.Result = &v[i]
-		return ec.marshalNSeries2parapetᚋmodelᚋwireᚐSeries(ctx, sel, v[i])
-	})
-
-	for _, e := range ret {
-		if e == graphql.Null {
-			return graphql.Null
-		}
-	}
-
-	return ret
 }
 
 func (ec *executionContext) unmarshalNSeriesInterval2string(ctx context.Context, v any) (string, error) {
@@ -2256,11 +2172,101 @@ func (ec *executionContext) marshalNSeriesPoint2ᚕparapetᚋmodelᚋwireᚐSeri
 	return ret
 }
 
+func (ec *executionContext) marshalOBook2ᚖparapetᚋgraphᚋnodeᚐBook(ctx context.Context, sel ast.SelectionSet, v *node.Book) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._Book(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOClaimFigure2ᚕparapetᚋmodelᚋwireᚐStatusFigureᚄ(ctx context.Context, sel ast.SelectionSet, v []wire.StatusFigure) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNClaimFigure2parapetᚋmodelᚋwireᚐStatusFigure(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalODoubtFigure2ᚕparapetᚋmodelᚋwireᚐDoubtFigureᚄ(ctx context.Context, sel ast.SelectionSet, v []wire.DoubtFigure) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNDoubtFigure2parapetᚋmodelᚋwireᚐDoubtFigure(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalOPayoutFigure2ᚕparapetᚋmodelᚋwireᚐStatusFigureᚄ(ctx context.Context, sel ast.SelectionSet, v []wire.StatusFigure) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNPayoutFigure2parapetᚋmodelᚋwireᚐStatusFigure(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
 func (ec *executionContext) marshalOPlaceCell2ᚖparapetᚋmodelᚋwireᚐPlaceCell(ctx context.Context, sel ast.SelectionSet, v *wire.PlaceCell) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._PlaceCell(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOPortfolio2ᚖparapetᚋgraphᚋnodeᚐPortfolio(ctx context.Context, sel ast.SelectionSet, v *node.Portfolio) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._Portfolio(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOSeries2ᚕparapetᚋmodelᚋwireᚐSeriesᚄ(ctx context.Context, sel ast.SelectionSet, v []wire.Series) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNSeries2parapetᚋmodelᚋwireᚐSeries(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
 }
 
 // endregion ***************************** type.gotpl *****************************

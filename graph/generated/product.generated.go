@@ -2211,16 +2211,6 @@ func (ec *executionContext) marshalNProduct2ᚖparapetᚋgraphᚋnodeᚐProduct(
 	return ec._Product(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNProductConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx context.Context, sel ast.SelectionSet, v *node.Connection[*node.Product]) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._ProductConnection(ctx, sel, v)
-}
-
 func (ec *executionContext) marshalNProductCurrency2parapetᚋgraphᚋnodeᚐProductCurrency(ctx context.Context, sel ast.SelectionSet, v node.ProductCurrency) graphql.Marshaler {
 	return ec._ProductCurrency(ctx, sel, &v)
 }
@@ -2322,6 +2312,13 @@ func (ec *executionContext) marshalOProduct2ᚖparapetᚋgraphᚋnodeᚐProduct(
 		return graphql.Null
 	}
 	return ec._Product(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOProductConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx context.Context, sel ast.SelectionSet, v *node.Connection[*node.Product]) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ProductConnection(ctx, sel, v)
 }
 
 // endregion ***************************** type.gotpl *****************************

@@ -1176,10 +1176,10 @@ func (ec *executionContext) _Quote_product(ctx context.Context, field graphql.Co
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.Product) graphql.Marshaler {
-			return ec.marshalNProduct2ᚖparapetᚋgraphᚋnodeᚐProduct(ctx, selections, v)
+			return ec.marshalOProduct2ᚖparapetᚋgraphᚋnodeᚐProduct(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Quote_product(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -2288,7 +2288,7 @@ func (ec *executionContext) _Quote(ctx context.Context, sel ast.SelectionSet, ob
 					}
 				}()
 				res = ec._Quote_product(ctx, field, obj)
-				if res == graphql.Null {
+				if res == graphql.RequiredNull {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
 				return res
@@ -2648,16 +2648,6 @@ func (ec *executionContext) unmarshalNCreateQuoteInput2parapetᚋgraphᚋnodeᚐ
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNCreateQuotePayload2ᚖparapetᚋgraphᚋnodeᚐCreateQuotePayload(ctx context.Context, sel ast.SelectionSet, v *node.CreateQuotePayload) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._CreateQuotePayload(ctx, sel, v)
-}
-
 func (ec *executionContext) marshalNPastEvent2parapetᚋmodelᚋpricingᚐPast(ctx context.Context, sel ast.SelectionSet, v pricing.Past) graphql.Marshaler {
 	return ec._PastEvent(ctx, sel, &v)
 }
@@ -2744,16 +2734,6 @@ func (ec *executionContext) marshalNQuote2ᚖparapetᚋgraphᚋnodeᚐQuote(ctx 
 	return ec._Quote(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNQuoteConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx context.Context, sel ast.SelectionSet, v *node.Connection[*node.Quote]) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._QuoteConnection(ctx, sel, v)
-}
-
 func (ec *executionContext) marshalNQuoteEdge2ᚕᚖparapetᚋgraphᚋnodeᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*node.Edge[*node.Quote]) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
@@ -2796,11 +2776,25 @@ func (ec *executionContext) marshalNQuoteStatus2string(ctx context.Context, sel 
 	return res
 }
 
+func (ec *executionContext) marshalOCreateQuotePayload2ᚖparapetᚋgraphᚋnodeᚐCreateQuotePayload(ctx context.Context, sel ast.SelectionSet, v *node.CreateQuotePayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._CreateQuotePayload(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalOQuote2ᚖparapetᚋgraphᚋnodeᚐQuote(ctx context.Context, sel ast.SelectionSet, v *node.Quote) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._Quote(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOQuoteConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx context.Context, sel ast.SelectionSet, v *node.Connection[*node.Quote]) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._QuoteConnection(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalOQuoteFilter2ᚖparapetᚋmodelᚐFilter(ctx context.Context, v any) (*model.Filter, error) {

@@ -950,32 +950,6 @@ func (ec *executionContext) unmarshalNCloseFindingInput2parapetᚋgraphᚋnode�
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNCloseFindingPayload2ᚖparapetᚋgraphᚋnodeᚐCloseFindingPayload(ctx context.Context, sel ast.SelectionSet, v *node.CloseFindingPayload) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._CloseFindingPayload(ctx, sel, v)
-}
-
-func (ec *executionContext) marshalNFinding2ᚕᚖparapetᚋmodelᚐFindingᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.Finding) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
-		fc := graphql.GetFieldContext(ctx)
-		fc.Result = &v[i]
-		return ec.marshalNFinding2ᚖparapetᚋmodelᚐFinding(ctx, sel, v[i])
-	})
-
-	for _, e := range ret {
-		if e == graphql.Null {
-			return graphql.Null
-		}
-	}
-
-	return ret
-}
-
 func (ec *executionContext) marshalNFinding2ᚖparapetᚋmodelᚐFinding(ctx context.Context, sel ast.SelectionSet, v *model.Finding) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
@@ -1005,16 +979,6 @@ func (ec *executionContext) marshalNFindingKind2string(ctx context.Context, sel 
 func (ec *executionContext) unmarshalNReconcileInput2parapetᚋgraphᚋnodeᚐReconcileInput(ctx context.Context, v any) (node.ReconcileInput, error) {
 	res, err := ec.unmarshalInputReconcileInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
-}
-
-func (ec *executionContext) marshalNReconcilePayload2ᚖparapetᚋgraphᚋnodeᚐReconcilePayload(ctx context.Context, sel ast.SelectionSet, v *node.ReconcilePayload) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._ReconcilePayload(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalNReportLineInput2ᚕᚖparapetᚋmodelᚐReportLineᚄ(ctx context.Context, v any) ([]*model.ReportLine, error) {
@@ -1092,6 +1056,39 @@ func (ec *executionContext) marshalNReportResult2ᚖparapetᚋgraphᚋnodeᚐRep
 		return graphql.Null
 	}
 	return ec._ReportResult(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOCloseFindingPayload2ᚖparapetᚋgraphᚋnodeᚐCloseFindingPayload(ctx context.Context, sel ast.SelectionSet, v *node.CloseFindingPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._CloseFindingPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOFinding2ᚕᚖparapetᚋmodelᚐFindingᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.Finding) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNFinding2ᚖparapetᚋmodelᚐFinding(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalOReconcilePayload2ᚖparapetᚋgraphᚋnodeᚐReconcilePayload(ctx context.Context, sel ast.SelectionSet, v *node.ReconcilePayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ReconcilePayload(ctx, sel, v)
 }
 
 // endregion ***************************** type.gotpl *****************************

@@ -847,29 +847,9 @@ func (ec *executionContext) unmarshalNApprovePayoutInput2parapetᚋgraphᚋnode�
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNApprovePayoutPayload2ᚖparapetᚋgraphᚋnodeᚐPayoutPayload(ctx context.Context, sel ast.SelectionSet, v *node.PayoutPayload) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._ApprovePayoutPayload(ctx, sel, v)
-}
-
 func (ec *executionContext) unmarshalNReleasePayoutInput2parapetᚋgraphᚋnodeᚐReleasePayoutInput(ctx context.Context, v any) (node.ReleasePayoutInput, error) {
 	res, err := ec.unmarshalInputReleasePayoutInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
-}
-
-func (ec *executionContext) marshalNReleasePayoutPayload2ᚖparapetᚋgraphᚋnodeᚐPayoutPayload(ctx context.Context, sel ast.SelectionSet, v *node.PayoutPayload) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._ReleasePayoutPayload(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalNResolutionOutcome2string(ctx context.Context, v any) (string, error) {
@@ -893,14 +873,11 @@ func (ec *executionContext) unmarshalNResolvePayoutInput2parapetᚋgraphᚋnode�
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNResolvePayoutPayload2ᚖparapetᚋgraphᚋnodeᚐPayoutPayload(ctx context.Context, sel ast.SelectionSet, v *node.PayoutPayload) graphql.Marshaler {
+func (ec *executionContext) marshalOApprovePayoutPayload2ᚖparapetᚋgraphᚋnodeᚐPayoutPayload(ctx context.Context, sel ast.SelectionSet, v *node.PayoutPayload) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
 		return graphql.Null
 	}
-	return ec._ResolvePayoutPayload(ctx, sel, v)
+	return ec._ApprovePayoutPayload(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalOPayoutApproval2ᚖparapetᚋmodelᚐPayoutApproval(ctx context.Context, sel ast.SelectionSet, v *model.PayoutApproval) graphql.Marshaler {
@@ -908,6 +885,20 @@ func (ec *executionContext) marshalOPayoutApproval2ᚖparapetᚋmodelᚐPayoutAp
 		return graphql.Null
 	}
 	return ec._PayoutApproval(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOReleasePayoutPayload2ᚖparapetᚋgraphᚋnodeᚐPayoutPayload(ctx context.Context, sel ast.SelectionSet, v *node.PayoutPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ReleasePayoutPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOResolvePayoutPayload2ᚖparapetᚋgraphᚋnodeᚐPayoutPayload(ctx context.Context, sel ast.SelectionSet, v *node.PayoutPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ResolvePayoutPayload(ctx, sel, v)
 }
 
 // endregion ***************************** type.gotpl *****************************

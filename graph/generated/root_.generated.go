@@ -7962,7 +7962,7 @@ var sources = []*ast.Source{
     filter: AuditFilter
     "The newest first when left out."
     order: Order
-  ): AuditConnection!
+  ): AuditConnection
 }
 
 "A line of the audit log."
@@ -8055,7 +8055,7 @@ type AuditEdge {
     after: String
     "Only those that fit."
     filter: CapacityFilter
-  ): CapacityConnection!
+  ): CapacityConnection
 }
 
 extend type Mutation {
@@ -8063,7 +8063,7 @@ extend type Mutation {
   Bound what may be at risk of a product in a cell, or in every cell that has no bound of its own, from the next bind on. Binds
   beyond it are answered capacity_exceeded. Scope operator. Errors: validation_failed, not_found for an unknown product.
   """
-  setCapacity("What to bound." input: SetCapacityInput!): SetCapacityPayload!
+  setCapacity("What to bound." input: SetCapacityInput!): SetCapacityPayload
 }
 
 "What may be at risk of one product."
@@ -8145,7 +8145,7 @@ type SetCapacityPayload {
     filter: ClaimFilter
     "The newest first when left out."
     order: Order
-  ): ClaimConnection!
+  ): ClaimConnection
 }
 
 extend type Mutation {
@@ -8155,7 +8155,7 @@ extend type Mutation {
   claim is answered. Scope claims:write. Errors: not_found, trigger_not_met with the numbers, policy_not_in_force,
   limit_exhausted, validation_failed, reference_taken, state_conflict.
   """
-  openClaim("What is claimed." input: OpenClaimInput!): OpenClaimPayload!
+  openClaim("What is claimed." input: OpenClaimInput!): OpenClaimPayload
 }
 
 "What is asked for under a policy because of something that happened."
@@ -8177,7 +8177,7 @@ type Claim implements Node {
   "Id of the policy it is made under."
   policyId: ID!
   "The policy that is asked to pay. Scope policies:read."
-  policy: Policy!
+  policy: Policy
   "Where the claim stands."
   status: ClaimStatus!
   "What made it."
@@ -8204,7 +8204,7 @@ type Claim implements Node {
     after: String
     "The last so many sentences instead, 1 to 100."
     last: Int
-  ): TimelineConnection!
+  ): TimelineConnection
   "The conversation about it, oldest first."
   messages(
     "How many, 1 to 100; 25 when left out."
@@ -8213,7 +8213,7 @@ type Claim implements Node {
     after: String
     "The oldest first when left out."
     order: Order
-  ): MessageConnection!
+  ): MessageConnection
   "Its documents, the newest first."
   attachments(
     "How many, 1 to 100; 25 when left out."
@@ -8222,7 +8222,7 @@ type Claim implements Node {
     after: String
     "The newest first when left out."
     order: Order
-  ): AttachmentConnection!
+  ): AttachmentConnection
   "The accounts it can be paid to, its policy's included, the newest first."
   payoutMethods(
     "How many, 1 to 100; 25 when left out."
@@ -8231,7 +8231,7 @@ type Claim implements Node {
     after: String
     "The newest first when left out."
     order: Order
-  ): PayoutMethodConnection!
+  ): PayoutMethodConnection
   "When it was opened."
   openedAt: DateTime!
   "When it was paid and reconciled in full; null unless closed."
@@ -8420,9 +8420,9 @@ input ClaimFilter {
 `, BuiltIn: false},
 	{Name: "../schema/correspondence.graphqls", Input: `extend type Mutation {
   "Write a message about a claim. Scope claims:write. Errors: not_found, validation_failed."
-  addMessage("What to say." input: AddMessageInput!): AddMessagePayload!
+  addMessage("What to say." input: AddMessageInput!): AddMessagePayload
   "Add a document to a claim. Scope claims:write. Errors: not_found, validation_failed, state_conflict."
-  addAttachment("The document." input: AddAttachmentInput!): AddAttachmentPayload!
+  addAttachment("The document." input: AddAttachmentInput!): AddAttachmentPayload
 }
 
 "One turn of the conversation about a claim."
@@ -8582,14 +8582,14 @@ type AttachmentEdge {
     after: String
     "Only those that fit."
     filter: EventFilter
-  ): EventConnection!
+  ): EventConnection
   "The catalogue: every type of event, in the order of the life cycles, with a JSON Schema and an example. Scope events:read."
-  eventTypes: [EventDescription!]!
+  eventTypes: [EventDescription!]
   """
   Recompute the chain of hashes over a partner's events and compare it with every checkpoint that was signed: nothing was edited,
   removed, inserted, moved or cut off. It reads the whole history. Scope events:read. Errors: parameter_invalid, not_found.
   """
-  historyProof("Whose history; operators name a partner, partners prove their own." partner: String): HistoryProof!
+  historyProof("Whose history; operators name a partner, partners prove their own." partner: String): HistoryProof
 }
 
 "What happened to a record. Webhooks carry the same bytes of data."
@@ -8786,9 +8786,9 @@ type EventEdge {
 `, BuiltIn: false},
 	{Name: "../schema/invariant.graphqls", Input: `extend type Query {
   "What must always be true, and how the last check of it ended. Scope operator."
-  invariants: [Invariant!]!
+  invariants: [Invariant!]
   "The last times in which no payout was sent, at most 100, the newest first; the first still lasts where it has no end. Scope operator."
-  releaseStops: [ReleaseStop!]!
+  releaseStops: [ReleaseStop!]
 }
 
 extend type Mutation {
@@ -8796,12 +8796,12 @@ extend type Mutation {
   Keep every payout from being sent, until resumeReleases. Payouts that are due wait and say so; what was sent before is still
   asked about. When this is answered nothing goes out any more. Scope operator. Errors: validation_failed, state_conflict.
   """
-  stopReleases("Why." input: StopReleasesInput!): StopReleasesPayload!
+  stopReleases("Why." input: StopReleasesInput!): StopReleasesPayload
   """
   Let payouts go out again. The invariants are checked once more, and while one is violated it is refused unless that is
   acknowledged. Scope operator. Errors: validation_failed, state_conflict.
   """
-  resumeReleases("Why." input: ResumeReleasesInput!): ResumeReleasesPayload!
+  resumeReleases("Why." input: ResumeReleasesInput!): ResumeReleasesPayload
 }
 
 "Something that must always be true. Every minute it is checked of what changed, every hour of all."
@@ -8813,7 +8813,7 @@ type Invariant {
   "Of how many records it is not true, up to 1000."
   violationCount: Int!
   "The first of them, at most 100, the oldest first."
-  violations: [Violation!]!
+  violations: [Violation!]
   "When it was last checked; null before the first time."
   checkedAt: DateTime
   "When it was last checked of all records."
@@ -8892,9 +8892,9 @@ type ResumeReleasesPayload {
 `, BuiltIn: false},
 	{Name: "../schema/job.graphqls", Input: `extend type Query {
   "Jobs that are not done, and those that failed for good in the last day, by queue, kind and state. Scope operator."
-  jobCounts: [JobCount!]!
+  jobCounts: [JobCount!]
   "Kinds of jobs that failed and wait, or failed for good, the worst first. Scope operator."
-  failingJobs: [FailingJobs!]!
+  failingJobs: [FailingJobs!]
   "Jobs, newest first; what is done is kept for an hour. Scope operator. Errors: validation_failed, parameter_invalid, cursor_invalid."
   jobs(
     "How many, 1 to 100; 25 when left out."
@@ -8903,7 +8903,7 @@ type ResumeReleasesPayload {
     after: String
     "Only those that fit."
     filter: JobFilter
-  ): JobConnection!
+  ): JobConnection
 }
 
 extend type Mutation {
@@ -8911,14 +8911,14 @@ extend type Mutation {
   Have jobs tried again now, at most 1000 at once. What they do is done once however often they run. Scope operator. Errors:
   validation_failed.
   """
-  retryJobs("Which jobs, and why." input: RetryJobsInput!): RetryJobsPayload!
+  retryJobs("Which jobs, and why." input: RetryJobsInput!): RetryJobsPayload
   """
   Cancel jobs, at most 1000 at once. A release that runs is kept: its order cannot be called back. No payout is lost: for one that
   is due the sweep asks again within a minute. To keep a payout from going out, block the payout. Scope operator. Errors: validation_failed.
   """
-  cancelJobs("Which jobs, and why." input: CancelJobsInput!): CancelJobsPayload!
+  cancelJobs("Which jobs, and why." input: CancelJobsInput!): CancelJobsPayload
   "Put jobs off that do not run yet, at most 1000 at once. For a payout that is due the sweep asks again all the same. Scope operator. Errors: validation_failed."
-  snoozeJobs("Which jobs, until when, and why." input: SnoozeJobsInput!): SnoozeJobsPayload!
+  snoozeJobs("Which jobs, until when, and why." input: SnoozeJobsInput!): SnoozeJobsPayload
 }
 
 "How many jobs of a kind stand in a state."
@@ -9118,7 +9118,7 @@ type JobEdge {
     before: DateTime
     "Whether each partner's balances stand for themselves."
     byPartner: Boolean! = false
-  ): [LedgerBalance!]!
+  ): [LedgerBalance!]
   """
   What moved in the ledger from from to to, and what stood before and after; live. Partners see their own, operators
   everybody's. Scopes policies:read and claims:read. Errors: parameter_invalid, partner_mismatch.
@@ -9134,7 +9134,7 @@ type JobEdge {
     from: DateTime
     "Left out; now without one."
     to: DateTime
-  ): Statement!
+  ): Statement
 }
 
 "Where an amount stands in the ledger."
@@ -9182,21 +9182,21 @@ type Statement {
   "Its end, left out."
   to: DateTime!
   "What stood at its beginning."
-  opening: [LedgerBalance!]!
+  opening: [LedgerBalance!]
   "What stood at its end."
-  closing: [LedgerBalance!]!
+  closing: [LedgerBalance!]
   "What moved, oldest first. Errors: parameter_invalid, cursor_invalid."
   entries(
     "How many, 1 to 100; 25 when left out."
     first: Int
     "The endCursor of the page before."
     after: String
-  ): LedgerEntryConnection!
+  ): LedgerEntryConnection
   """
   The whole statement as RFC 4180 text, up to 4 MiB: a head, the opening balances, every entry with the balance after it, and
   the closing balances. Amounts are whole minor units. Errors: parameter_invalid when it is longer.
   """
-  csv: String!
+  csv: String
 }
 
 "One side of a posting set: the entries of one event, which sum to zero."
@@ -9259,21 +9259,21 @@ type LedgerEntryEdge {
     filter: MoratoriumFilter
     "The newest first when left out."
     order: Order
-  ): MoratoriumConnection!
+  ): MoratoriumConnection
   "Which fresh events stop sales around them, one rule a kind at most. Scope operator."
-  moratoriumRules: [MoratoriumRule!]!
+  moratoriumRules: [MoratoriumRule!]
 }
 
 extend type Mutation {
   "Stop the sale of cover by place, peril and time. What is bound stays in force. Scope operator. Errors: validation_failed."
-  declareMoratorium("What to stop." input: DeclareMoratoriumInput!): DeclareMoratoriumPayload!
+  declareMoratorium("What to stop." input: DeclareMoratoriumInput!): DeclareMoratoriumPayload
   "End a moratorium before its time; one that is over stays as it is. Scope operator. Errors: not_found."
-  liftMoratorium("Which moratorium." input: LiftMoratoriumInput!): LiftMoratoriumPayload!
+  liftMoratorium("Which moratorium." input: LiftMoratoriumInput!): LiftMoratoriumPayload
   """
   Say which fresh events stop sales around them by themselves, from the next observation on: the word of a quake or a storm is
   out before its claims are, and cover must not be bought on it. Scope operator. Errors: validation_failed.
   """
-  setMoratoriumRule("The rule." input: SetMoratoriumRuleInput!): SetMoratoriumRulePayload!
+  setMoratoriumRule("The rule." input: SetMoratoriumRuleInput!): SetMoratoriumRulePayload
 }
 
 "A time and a place where no cover is sold."
@@ -9442,12 +9442,12 @@ type SetMoratoriumRulePayload {
   errors, the others are kept. Recording the same again changes nothing. Scope observations:write, of an operator or a data
   source. Errors: validation_failed.
   """
-  recordObservations("What was measured." input: RecordObservationsInput!): RecordObservationsPayload!
+  recordObservations("What was measured." input: RecordObservationsInput!): RecordObservationsPayload
   """
   Rehearse: record what might be measured, seen by your own policies only, which are judged and paid by it. In development and
   where it is configured; elsewhere not_found. Scope claims:write. Errors: not_found, validation_failed.
   """
-  rehearseObservations("What to suppose was measured." input: RehearseObservationsInput!): RehearseObservationsPayload!
+  rehearseObservations("What to suppose was measured." input: RehearseObservationsInput!): RehearseObservationsPayload
 }
 
 "A batch of measurements to rehearse."
@@ -9574,7 +9574,7 @@ type FieldError {
     filter: OccurrenceFilter
     "The newest recorded first when left out."
     order: Order
-  ): OccurrenceConnection!
+  ): OccurrenceConnection
   "One observation. Scope claims:read. Errors: not_found, also for what another partner rehearsed."
   observation("Id of the observation, obs_…." id: ID!): Observation
   "What sources measured, the newest recorded first. Scope claims:read. Errors: parameter_invalid, cursor_invalid."
@@ -9587,7 +9587,7 @@ type FieldError {
     filter: ObservationFilter
     "The newest recorded first when left out."
     order: Order
-  ): ObservationConnection!
+  ): ObservationConnection
   """
   What something that did not happen would cost now, by the rules that decide claims. Nothing is written. Partners ask for
   their own policies, operators for everybody's. Scope policies:read. Errors: validation_failed, partner_mismatch.
@@ -9601,7 +9601,7 @@ type FieldError {
     product: String
     "The only currency that is meant, ISO 4217."
     currency: String
-  ): Exposure!
+  ): Exposure
   """
   What one occurrence, past or supposed, means for one policy: paid or not, every number, and why in sentences. Scope
   policies:read. Errors: not_found, validation_failed.
@@ -9611,7 +9611,7 @@ type FieldError {
     policyId: ID!
     "What happened, or might."
     occurrence: OccurrenceRefInput!
-  ): Explanation!
+  ): Explanation
 }
 
 "One thing that happened: an earthquake, a storm with all its fixes, a window of rain at a station."
@@ -9653,7 +9653,7 @@ type Occurrence implements Node {
     after: String
     "Whether to list those whose trigger it missed, too."
     nearMisses: Boolean! = true
-  ): ExplanationConnection!
+  ): ExplanationConnection
   "What it is made of, the newest recorded first. For rain the days up to the last one."
   observations(
     "How many, 1 to 100; 25 when left out."
@@ -9662,7 +9662,7 @@ type Occurrence implements Node {
     after: String
     "The newest recorded first when left out."
     order: Order
-  ): ObservationConnection!
+  ): ObservationConnection
 }
 
 "One measurement, as its source tells it now."
@@ -9801,7 +9801,7 @@ type Exposure {
     after: String
     "Whether to list those whose trigger it misses, too, behind the others."
     nearMisses: Boolean! = false
-  ): ExplanationConnection!
+  ): ExplanationConnection
 }
 
 "What a supposed occurrence would cost in one currency."
@@ -9843,7 +9843,7 @@ type Explanation {
   "Id of the policy."
   policyId: ID!
   "The policy. Scope policies:read."
-  policy: Policy!
+  policy: Policy
   "Key of the policy's product."
   productKey: String!
   "The moment that counts."
@@ -9999,35 +9999,35 @@ input AsIfDayInput {
   End an active policy's cover now: what happened before stays claimable, what happens after is not covered. Scope operator.
   Errors: not_found, validation_failed, version_mismatch, state_conflict.
   """
-  cancelPolicy("What to cancel, and why." input: CancelPolicyInput!): CancelPolicyPayload!
+  cancelPolicy("What to cancel, and why." input: CancelPolicyInput!): CancelPolicyPayload
   """
   Approve, defer or decline a claim that is opened or deferred. A claim of origin TRIGGER is approved by its determination,
   one of origin APPROVAL by an amount, neither beyond what is left of the limit; from there on all is as if the trigger had
   decided. Of several operators at once one decides. Scope operator. Errors: not_found, validation_failed, version_mismatch,
   state_conflict, limit_exhausted, trigger_not_met.
   """
-  decideClaim("Which claim, and what is decided." input: DecideClaimInput!): DecideClaimPayload!
+  decideClaim("Which claim, and what is decided." input: DecideClaimInput!): DecideClaimPayload
   """
   Take back a claim that is opened or deferred, as its partner asked for. Its occurrence is not claimed again. Scope operator.
   Errors: not_found, validation_failed, version_mismatch, state_conflict.
   """
-  withdrawClaim("Which claim." input: WithdrawClaimInput!): WithdrawClaimPayload!
+  withdrawClaim("Which claim." input: WithdrawClaimInput!): WithdrawClaimPayload
   """
   Hold a payout that is pending or blocked. What is with the rail cannot be held. Scope operator. Errors: not_found,
   validation_failed, version_mismatch, state_conflict.
   """
-  blockPayout("Which payout, and why." input: BlockPayoutInput!): BlockPayoutPayload!
+  blockPayout("Which payout, and why." input: BlockPayoutInput!): BlockPayoutPayload
   """
   Lift a hold. The payout goes on where nothing else blocks it, and otherwise names what does. Scope operator. Errors:
   not_found, validation_failed, version_mismatch, state_conflict.
   """
-  unblockPayout("Which payout, and why." input: UnblockPayoutInput!): UnblockPayoutPayload!
+  unblockPayout("Which payout, and why." input: UnblockPayoutInput!): UnblockPayoutPayload
   """
   Make a product version available to quotes. Publishing the very same document again changes nothing. Scope operator. Errors:
   validation_failed with the place of every fault in the document, failing worked examples included; state_conflict when the
   version exists with other content.
   """
-  publishProduct("The document." input: PublishProductInput!): PublishProductPayload!
+  publishProduct("The document." input: PublishProductInput!): PublishProductPayload
 }
 
 extend type Claim {
@@ -10222,7 +10222,7 @@ type PublishProductPayload {
     first: Int
     "The endCursor of the page before."
     after: String
-  ): PartnerConnection!
+  ): PartnerConnection
 }
 
 extend type Mutation {
@@ -10230,14 +10230,14 @@ extend type Mutation {
   Make a partner known. Registering one again under the same name changes nothing. Scope operator. Errors:
   validation_failed, state_conflict when the slug has another name.
   """
-  registerPartner("Whom to register." input: RegisterPartnerInput!): RegisterPartnerPayload!
+  registerPartner("Whom to register." input: RegisterPartnerInput!): RegisterPartnerPayload
   """
   Refuse everything a partner asks with partner_disabled, on every node within seconds. What it bought stays in force, and
   its claims are paid. Scope operator. Errors: not_found, validation_failed.
   """
-  disablePartner("Whom to disable, and why." input: DisablePartnerInput!): DisablePartnerPayload!
+  disablePartner("Whom to disable, and why." input: DisablePartnerInput!): DisablePartnerPayload
   "Let a disabled partner act again. Scope operator. Errors: not_found, validation_failed."
-  enablePartner("Whom to enable, and why." input: EnablePartnerInput!): EnablePartnerPayload!
+  enablePartner("Whom to enable, and why." input: EnablePartnerInput!): EnablePartnerPayload
 }
 
 "Who sells cover. Only operators see it."
@@ -10353,7 +10353,7 @@ type EnablePartnerPayload {
     filter: PayoutFilter
     "The newest first when left out."
     order: Order
-  ): PayoutConnection!
+  ): PayoutConnection
 }
 
 "Money on its way to a beneficiary."
@@ -10373,9 +10373,9 @@ type Payout implements Node {
   "Id of the policy of that claim."
   policyId: ID!
   "The claim it pays. Scope claims:read."
-  claim: Claim!
+  claim: Claim
   "The policy that pays. Scope policies:read."
-  policy: Policy!
+  policy: Policy
   "Id of the account it goes to; null until there is one."
   payoutMethodId: ID
   "The account it goes to; null until there is one. Scope claims:read."
@@ -10491,7 +10491,7 @@ input PayoutFilter {
     filter: PayoutMethodFilter
     "The newest first when left out."
     order: Order
-  ): PayoutMethodConnection!
+  ): PayoutMethodConnection
 }
 
 extend type Mutation {
@@ -10500,7 +10500,7 @@ extend type Mutation {
   of the same claim or policy is replaced; payouts that waited for one move on. Scope payout_methods:write. Errors: not_found,
   validation_failed, state_conflict, reference_taken.
   """
-  recordPayoutMethod("The account." input: RecordPayoutMethodInput!): RecordPayoutMethodPayload!
+  recordPayoutMethod("The account." input: RecordPayoutMethodInput!): RecordPayoutMethodPayload
 }
 
 "An account that a payout can go to. The number itself is never shown."
@@ -10718,7 +10718,7 @@ input PayoutMethodFilter {
     filter: PolicyFilter
     "The newest first when left out."
     order: Order
-  ): PolicyConnection!
+  ): PolicyConnection
 }
 
 extend type Mutation {
@@ -10727,7 +10727,7 @@ extend type Mutation {
   policy in resource_id. Scope policies:write. Errors: not_found, quote_already_bound, quote_expired, validation_failed,
   reference_taken.
   """
-  bindPolicy("What to bind." input: BindPolicyInput!): BindPolicyPayload!
+  bindPolicy("What to bind." input: BindPolicyInput!): BindPolicyPayload
 }
 
 "Cover that was bound, before, in and after its period."
@@ -10753,13 +10753,13 @@ type Policy implements Node {
   "Id of the quote that was bound."
   quoteId: ID!
   "The quote that was bound. Scope quotes:read."
-  quote: Quote!
+  quote: Quote
   "Key of the product."
   productKey: String!
   "Version of the product that was quoted; it never changes."
   productVersion: Int!
   "The product, in the version that was quoted. Scope products:read."
-  product: Product!
+  product: Product
   "Who holds it."
   policyholder: Person
   "As it was quoted."
@@ -10786,7 +10786,7 @@ type Policy implements Node {
     after: String
     "The newest first when left out."
     order: Order
-  ): ClaimConnection!
+  ): ClaimConnection
   "The accounts that its claims can be paid to, those of single claims included, the newest first. Scope claims:read."
   payoutMethods(
     "How many, 1 to 100; 25 when left out."
@@ -10795,7 +10795,7 @@ type Policy implements Node {
     after: String
     "The newest first when left out."
     order: Order
-  ): PayoutMethodConnection!
+  ): PayoutMethodConnection
 }
 
 "Where a policy stands."
@@ -10901,7 +10901,7 @@ input PolicyFilter {
     from: DateTime
     "Left out; now without one."
     to: DateTime
-  ): Portfolio!
+  ): Portfolio
 }
 
 "The figures of a book. Each costs one pass over the records it counts."
@@ -10921,18 +10921,18 @@ type Portfolio {
     by: [BookDimension!]! = []
     "How many lines, 1 to 1000; 100 when left out: those with the largest limit at risk within each currency."
     first: Int
-  ): Book!
+  ): Book
   "Claims opened in the time, by the state they are in now."
-  claimsByStatus: [ClaimFigure!]!
+  claimsByStatus: [ClaimFigure!]
   "Payouts made in the time, by the state they are in now."
-  payoutsByStatus: [PayoutFigure!]!
+  payoutsByStatus: [PayoutFigure!]
   "What happened over time, one series a currency. Errors: parameter_invalid for more than 400 points."
-  series("How long a point lasts." interval: SeriesInterval! = MONTH): [Series!]!
+  series("How long a point lasts." interval: SeriesInterval! = MONTH): [Series!]
   """
   Money whose way is unknown or barred now: payouts that are reconciling or blocked, whenever they were made, by how long
   their beneficiaries have waited since they were made.
   """
-  doubt: [DoubtFigure!]!
+  doubt: [DoubtFigure!]
 }
 
 "What lines of a book are told apart by."
@@ -11080,7 +11080,7 @@ type DoubtFigure {
     first: Int
     "The endCursor of the page before."
     after: String
-  ): ProductConnection!
+  ): ProductConnection
 }
 
 "A published product: everything a quote follows from."
@@ -11246,7 +11246,7 @@ type ProductEdge {
     filter: QuoteFilter
     "The newest first when left out."
     order: Order
-  ): QuoteConnection!
+  ): QuoteConnection
 }
 
 extend type Mutation {
@@ -11255,7 +11255,7 @@ extend type Mutation {
   reserves nothing. Scope quotes:write. Errors: product_unknown, validation_failed, partner_mismatch, risk_uninsurable,
   reference_taken.
   """
-  createQuote("What to price." input: CreateQuoteInput!): CreateQuotePayload!
+  createQuote("What to price." input: CreateQuoteInput!): CreateQuotePayload
 }
 
 "A priced offer of cover."
@@ -11279,7 +11279,7 @@ type Quote implements Node {
   "Version of the product that was quoted; it never changes."
   productVersion: Int!
   "The product, in the version that was quoted. Scope products:read."
-  product: Product!
+  product: Product
   "Whether it can be bound."
   status: QuoteStatus!
   "As given, with defaults filled in."
@@ -11495,7 +11495,7 @@ input QuoteFilter {
 `, BuiltIn: false},
 	{Name: "../schema/reconciliation.graphqls", Input: `extend type Query {
   "Differences between rails' reports and what we hold, newest first, at most 100: the open ones, or all. Scope operator."
-  findings("Closed ones too." closedToo: Boolean! = false): [Finding!]!
+  findings("Closed ones too." closedToo: Boolean! = false): [Finding!]
 }
 
 extend type Mutation {
@@ -11503,9 +11503,9 @@ extend type Mutation {
   Hold a rail's report against our payouts, line by line. It is taken whole or not at all; the same report again changes
   nothing. Scope operator. Errors: validation_failed.
   """
-  reconcile("The report." input: ReconcileInput!): ReconcilePayload!
+  reconcile("The report." input: ReconcileInput!): ReconcilePayload
   "Close a difference that was looked into; it moves no money. Scope operator. Errors: not_found, validation_failed, state_conflict."
-  closeFinding("Which, and what it came from." input: CloseFindingInput!): CloseFindingPayload!
+  closeFinding("Which, and what it came from." input: CloseFindingInput!): CloseFindingPayload
 }
 
 "A difference between a rail's report and what we hold."
@@ -11661,18 +11661,18 @@ type CloseFindingPayload {
   less than 24 hours ago. A change of the amount or the payout method voids what was given. Scope operator. Errors: not_found,
   validation_failed, version_mismatch, state_conflict.
   """
-  approvePayout("Which payout." input: ApprovePayoutInput!): ApprovePayoutPayload!
+  approvePayout("Which payout." input: ApprovePayoutInput!): ApprovePayoutPayload
   """
   Let a payout go now that has the approvals it needs; one that is out already is answered as it is. Scope operator. Errors:
   not_found, validation_failed, version_mismatch, state_conflict with what is missing.
   """
-  releasePayout("Which payout, and why." input: ReleasePayoutInput!): ReleasePayoutPayload!
+  releasePayout("Which payout, and why." input: ReleasePayoutInput!): ReleasePayoutPayload
   """
   End a doubt (RECONCILING) or a RAIL_MISMATCH by evidence. What was not paid waits as OPERATOR_HOLD with a new key; a mismatch
   is cancelled, and unless it is settled another payout takes its place, which must be approved. Scope operator. Errors:
   not_found, validation_failed, version_mismatch, state_conflict.
   """
-  resolvePayout("Which payout, and what the evidence shows." input: ResolvePayoutInput!): ResolvePayoutPayload!
+  resolvePayout("Which payout, and what the evidence shows." input: ResolvePayoutInput!): ResolvePayoutPayload
 }
 
 extend type Payout {
@@ -11782,21 +11782,26 @@ type ResolvePayoutPayload {
   clientMutationId: String
 }
 `, BuiltIn: false},
-	{Name: "../schema/schema.graphqls", Input: `"What can be read. Partners see their own records; operators see every partner's."
+	{Name: "../schema/schema.graphqls", Input: `"""
+What can be read. Partners see their own records; operators see every partner's. Whatever is read apart, like each field here and
+the relations of a record, can be refused or fail alone and is therefore nullable: its error is in errors under its path, and
+everything beside it is answered.
+"""
 type Query {
   "Who asks."
-  viewer: Viewer!
+  viewer: Viewer
   """
   The record with this id, whatever its kind: ids are those of the REST API. Null when there is none that you may see; an
   unknown, a malformed and another partner's id are answered alike. Products, whose id is their key, are read with product.
   """
   node("Id of a record of any kind." id: ID!): Node
   "The records with these ids, at most 100, in their order; null where there is none that you may see."
-  nodes("Ids of records of any kind." ids: [ID!]!): [Node]!
+  nodes("Ids of records of any kind." ids: [ID!]!): [Node]
 }
 
 """
-What can be done. Every mutation takes one input and answers one payload. It is safe to send one again with the same
+What can be done. Every mutation takes one input and answers one payload. Those of one request are done one after the other and
+fail alone: the payload of one that failed is null, its error is in errors under its path, and the others are done. It is safe to send one again with the same
 clientMutationId, or under the same header Idempotency-Key: the first answer is given again. The header, which counts more,
 goes with one mutation; a request with several under it is refused with idempotency_key_invalid and does nothing.
 """
@@ -12249,7 +12254,7 @@ type Actor {
     filter: WebhookEndpointFilter
     "The newest first when left out."
     order: Order
-  ): WebhookEndpointConnection!
+  ): WebhookEndpointConnection
 }
 
 extend type Mutation {
@@ -12257,35 +12262,35 @@ extend type Mutation {
   Have events sent to an address, from now on, signed as Standard Webhooks 1.0 says. The payload alone shows the secret. Scope
   webhooks:write. Errors: validation_failed, reference_taken, state_conflict when there are 20 already.
   """
-  createWebhookEndpoint("Where to send what." input: CreateWebhookEndpointInput!): CreateWebhookEndpointPayload!
+  createWebhookEndpoint("Where to send what." input: CreateWebhookEndpointInput!): CreateWebhookEndpointPayload
   """
   Change what is named. Enabling goes on where sending stopped. Scope webhooks:write. Errors: not_found, validation_failed,
   reference_taken.
   """
-  changeWebhookEndpoint("Which endpoint, and what of it." input: ChangeWebhookEndpointInput!): ChangeWebhookEndpointPayload!
+  changeWebhookEndpoint("Which endpoint, and what of it." input: ChangeWebhookEndpointInput!): ChangeWebhookEndpointPayload
   "Send nothing there any more; events stay in the feed. Scope webhooks:write. Errors: not_found."
-  deleteWebhookEndpoint("Which endpoint." input: DeleteWebhookEndpointInput!): DeleteWebhookEndpointPayload!
+  deleteWebhookEndpoint("Which endpoint." input: DeleteWebhookEndpointInput!): DeleteWebhookEndpointPayload
   """
   Make a new secret, which the payload alone shows. The old one signs beside it for 24 hours. Scope webhooks:write. Errors:
   not_found, state_conflict while a former one still signs.
   """
-  rotateWebhookSecret("Which endpoint." input: RotateWebhookSecretInput!): RotateWebhookSecretPayload!
+  rotateWebhookSecret("Which endpoint." input: RotateWebhookSecretInput!): RotateWebhookSecretPayload
   """
   Send the endpoint, now, the event that told of its being enabled. Scope webhooks:write. Errors: not_found, state_conflict when it
   is disabled, or was enabled less than a second ago.
   """
-  testWebhookEndpoint("Which endpoint." input: TestWebhookEndpointInput!): TestWebhookEndpointPayload!
+  testWebhookEndpoint("Which endpoint." input: TestWebhookEndpointInput!): TestWebhookEndpointPayload
   """
   Send an event once more, now, and by the whole schedule if that fails. Scope webhooks:write. Errors: not_found, state_conflict
   when the endpoint is disabled.
   """
-  retryDelivery("Which delivery." input: RetryDeliveryInput!): RetryDeliveryPayload!
+  retryDelivery("Which delivery." input: RetryDeliveryInput!): RetryDeliveryPayload
   """
   Send an endpoint's parked deliveries once more: all of them, or those of a range of sequences. They start in the order of their
   events, and arrive in it at ordered endpoints. Scope webhooks:write. Errors: not_found, state_conflict when the endpoint is
   disabled.
   """
-  retryParkedDeliveries("Which endpoint, and from where to where." input: RetryParkedDeliveriesInput!): RetryParkedDeliveriesPayload!
+  retryParkedDeliveries("Which endpoint, and from where to where." input: RetryParkedDeliveriesInput!): RetryParkedDeliveriesPayload
 }
 
 "Where a partner wants to hear of events."
@@ -12322,7 +12327,7 @@ type WebhookEndpoint implements Node {
     after: String
     "Only those that stand there."
     status: DeliveryStatus
-  ): DeliveryConnection!
+  ): DeliveryConnection
 }
 
 "Whether an endpoint is sent anything."
@@ -12348,11 +12353,11 @@ type Delivery implements Node {
   "Id of the event."
   eventId: ID!
   "The event. Scope events:read."
-  event: Event!
+  event: Event
   "Id of the endpoint."
   endpointId: ID!
   "The endpoint."
-  endpoint: WebhookEndpoint!
+  endpoint: WebhookEndpoint
   "Where it stands."
   status: DeliveryStatus!
   "Every call of the endpoint, in order."

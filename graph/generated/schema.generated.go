@@ -1615,10 +1615,10 @@ func (ec *executionContext) _Mutation_setCapacity(ctx context.Context, field gra
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.SetCapacityPayload) graphql.Marshaler {
-			return ec.marshalNSetCapacityPayload2ᚖparapetᚋgraphᚋnodeᚐSetCapacityPayload(ctx, selections, v)
+			return ec.marshalOSetCapacityPayload2ᚖparapetᚋgraphᚋnodeᚐSetCapacityPayload(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Mutation_setCapacity(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -1659,10 +1659,10 @@ func (ec *executionContext) _Mutation_openClaim(ctx context.Context, field graph
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.ClaimPayload) graphql.Marshaler {
-			return ec.marshalNOpenClaimPayload2ᚖparapetᚋgraphᚋnodeᚐClaimPayload(ctx, selections, v)
+			return ec.marshalOOpenClaimPayload2ᚖparapetᚋgraphᚋnodeᚐClaimPayload(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Mutation_openClaim(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -1703,10 +1703,10 @@ func (ec *executionContext) _Mutation_addMessage(ctx context.Context, field grap
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.AddMessagePayload) graphql.Marshaler {
-			return ec.marshalNAddMessagePayload2ᚖparapetᚋgraphᚋnodeᚐAddMessagePayload(ctx, selections, v)
+			return ec.marshalOAddMessagePayload2ᚖparapetᚋgraphᚋnodeᚐAddMessagePayload(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Mutation_addMessage(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -1747,10 +1747,10 @@ func (ec *executionContext) _Mutation_addAttachment(ctx context.Context, field g
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.AddAttachmentPayload) graphql.Marshaler {
-			return ec.marshalNAddAttachmentPayload2ᚖparapetᚋgraphᚋnodeᚐAddAttachmentPayload(ctx, selections, v)
+			return ec.marshalOAddAttachmentPayload2ᚖparapetᚋgraphᚋnodeᚐAddAttachmentPayload(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Mutation_addAttachment(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -1791,10 +1791,10 @@ func (ec *executionContext) _Mutation_stopReleases(ctx context.Context, field gr
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.ReleaseStopPayload) graphql.Marshaler {
-			return ec.marshalNStopReleasesPayload2ᚖparapetᚋgraphᚋnodeᚐReleaseStopPayload(ctx, selections, v)
+			return ec.marshalOStopReleasesPayload2ᚖparapetᚋgraphᚋnodeᚐReleaseStopPayload(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Mutation_stopReleases(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -1835,10 +1835,10 @@ func (ec *executionContext) _Mutation_resumeReleases(ctx context.Context, field 
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.ReleaseStopPayload) graphql.Marshaler {
-			return ec.marshalNResumeReleasesPayload2ᚖparapetᚋgraphᚋnodeᚐReleaseStopPayload(ctx, selections, v)
+			return ec.marshalOResumeReleasesPayload2ᚖparapetᚋgraphᚋnodeᚐReleaseStopPayload(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Mutation_resumeReleases(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -1879,10 +1879,10 @@ func (ec *executionContext) _Mutation_retryJobs(ctx context.Context, field graph
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.JobsPayload) graphql.Marshaler {
-			return ec.marshalNRetryJobsPayload2ᚖparapetᚋgraphᚋnodeᚐJobsPayload(ctx, selections, v)
+			return ec.marshalORetryJobsPayload2ᚖparapetᚋgraphᚋnodeᚐJobsPayload(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Mutation_retryJobs(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -1923,10 +1923,10 @@ func (ec *executionContext) _Mutation_cancelJobs(ctx context.Context, field grap
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.JobsPayload) graphql.Marshaler {
-			return ec.marshalNCancelJobsPayload2ᚖparapetᚋgraphᚋnodeᚐJobsPayload(ctx, selections, v)
+			return ec.marshalOCancelJobsPayload2ᚖparapetᚋgraphᚋnodeᚐJobsPayload(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Mutation_cancelJobs(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -1967,10 +1967,10 @@ func (ec *executionContext) _Mutation_snoozeJobs(ctx context.Context, field grap
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.JobsPayload) graphql.Marshaler {
-			return ec.marshalNSnoozeJobsPayload2ᚖparapetᚋgraphᚋnodeᚐJobsPayload(ctx, selections, v)
+			return ec.marshalOSnoozeJobsPayload2ᚖparapetᚋgraphᚋnodeᚐJobsPayload(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Mutation_snoozeJobs(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -2011,10 +2011,10 @@ func (ec *executionContext) _Mutation_declareMoratorium(ctx context.Context, fie
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.MoratoriumPayload) graphql.Marshaler {
-			return ec.marshalNDeclareMoratoriumPayload2ᚖparapetᚋgraphᚋnodeᚐMoratoriumPayload(ctx, selections, v)
+			return ec.marshalODeclareMoratoriumPayload2ᚖparapetᚋgraphᚋnodeᚐMoratoriumPayload(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Mutation_declareMoratorium(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -2055,10 +2055,10 @@ func (ec *executionContext) _Mutation_liftMoratorium(ctx context.Context, field 
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.MoratoriumPayload) graphql.Marshaler {
-			return ec.marshalNLiftMoratoriumPayload2ᚖparapetᚋgraphᚋnodeᚐMoratoriumPayload(ctx, selections, v)
+			return ec.marshalOLiftMoratoriumPayload2ᚖparapetᚋgraphᚋnodeᚐMoratoriumPayload(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Mutation_liftMoratorium(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -2099,10 +2099,10 @@ func (ec *executionContext) _Mutation_setMoratoriumRule(ctx context.Context, fie
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.SetMoratoriumRulePayload) graphql.Marshaler {
-			return ec.marshalNSetMoratoriumRulePayload2ᚖparapetᚋgraphᚋnodeᚐSetMoratoriumRulePayload(ctx, selections, v)
+			return ec.marshalOSetMoratoriumRulePayload2ᚖparapetᚋgraphᚋnodeᚐSetMoratoriumRulePayload(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Mutation_setMoratoriumRule(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -2143,10 +2143,10 @@ func (ec *executionContext) _Mutation_recordObservations(ctx context.Context, fi
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.RecordObservationsPayload) graphql.Marshaler {
-			return ec.marshalNRecordObservationsPayload2ᚖparapetᚋgraphᚋnodeᚐRecordObservationsPayload(ctx, selections, v)
+			return ec.marshalORecordObservationsPayload2ᚖparapetᚋgraphᚋnodeᚐRecordObservationsPayload(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Mutation_recordObservations(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -2187,10 +2187,10 @@ func (ec *executionContext) _Mutation_rehearseObservations(ctx context.Context, 
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.RecordObservationsPayload) graphql.Marshaler {
-			return ec.marshalNRehearseObservationsPayload2ᚖparapetᚋgraphᚋnodeᚐRecordObservationsPayload(ctx, selections, v)
+			return ec.marshalORehearseObservationsPayload2ᚖparapetᚋgraphᚋnodeᚐRecordObservationsPayload(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Mutation_rehearseObservations(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -2231,10 +2231,10 @@ func (ec *executionContext) _Mutation_cancelPolicy(ctx context.Context, field gr
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.CancelPolicyPayload) graphql.Marshaler {
-			return ec.marshalNCancelPolicyPayload2ᚖparapetᚋgraphᚋnodeᚐCancelPolicyPayload(ctx, selections, v)
+			return ec.marshalOCancelPolicyPayload2ᚖparapetᚋgraphᚋnodeᚐCancelPolicyPayload(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Mutation_cancelPolicy(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -2275,10 +2275,10 @@ func (ec *executionContext) _Mutation_decideClaim(ctx context.Context, field gra
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.ClaimPayload) graphql.Marshaler {
-			return ec.marshalNDecideClaimPayload2ᚖparapetᚋgraphᚋnodeᚐClaimPayload(ctx, selections, v)
+			return ec.marshalODecideClaimPayload2ᚖparapetᚋgraphᚋnodeᚐClaimPayload(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Mutation_decideClaim(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -2319,10 +2319,10 @@ func (ec *executionContext) _Mutation_withdrawClaim(ctx context.Context, field g
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.ClaimPayload) graphql.Marshaler {
-			return ec.marshalNWithdrawClaimPayload2ᚖparapetᚋgraphᚋnodeᚐClaimPayload(ctx, selections, v)
+			return ec.marshalOWithdrawClaimPayload2ᚖparapetᚋgraphᚋnodeᚐClaimPayload(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Mutation_withdrawClaim(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -2363,10 +2363,10 @@ func (ec *executionContext) _Mutation_blockPayout(ctx context.Context, field gra
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.PayoutPayload) graphql.Marshaler {
-			return ec.marshalNBlockPayoutPayload2ᚖparapetᚋgraphᚋnodeᚐPayoutPayload(ctx, selections, v)
+			return ec.marshalOBlockPayoutPayload2ᚖparapetᚋgraphᚋnodeᚐPayoutPayload(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Mutation_blockPayout(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -2407,10 +2407,10 @@ func (ec *executionContext) _Mutation_unblockPayout(ctx context.Context, field g
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.PayoutPayload) graphql.Marshaler {
-			return ec.marshalNUnblockPayoutPayload2ᚖparapetᚋgraphᚋnodeᚐPayoutPayload(ctx, selections, v)
+			return ec.marshalOUnblockPayoutPayload2ᚖparapetᚋgraphᚋnodeᚐPayoutPayload(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Mutation_unblockPayout(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -2451,10 +2451,10 @@ func (ec *executionContext) _Mutation_publishProduct(ctx context.Context, field 
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.PublishProductPayload) graphql.Marshaler {
-			return ec.marshalNPublishProductPayload2ᚖparapetᚋgraphᚋnodeᚐPublishProductPayload(ctx, selections, v)
+			return ec.marshalOPublishProductPayload2ᚖparapetᚋgraphᚋnodeᚐPublishProductPayload(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Mutation_publishProduct(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -2495,10 +2495,10 @@ func (ec *executionContext) _Mutation_registerPartner(ctx context.Context, field
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.PartnerPayload) graphql.Marshaler {
-			return ec.marshalNRegisterPartnerPayload2ᚖparapetᚋgraphᚋnodeᚐPartnerPayload(ctx, selections, v)
+			return ec.marshalORegisterPartnerPayload2ᚖparapetᚋgraphᚋnodeᚐPartnerPayload(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Mutation_registerPartner(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -2539,10 +2539,10 @@ func (ec *executionContext) _Mutation_disablePartner(ctx context.Context, field 
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.PartnerPayload) graphql.Marshaler {
-			return ec.marshalNDisablePartnerPayload2ᚖparapetᚋgraphᚋnodeᚐPartnerPayload(ctx, selections, v)
+			return ec.marshalODisablePartnerPayload2ᚖparapetᚋgraphᚋnodeᚐPartnerPayload(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Mutation_disablePartner(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -2583,10 +2583,10 @@ func (ec *executionContext) _Mutation_enablePartner(ctx context.Context, field g
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.PartnerPayload) graphql.Marshaler {
-			return ec.marshalNEnablePartnerPayload2ᚖparapetᚋgraphᚋnodeᚐPartnerPayload(ctx, selections, v)
+			return ec.marshalOEnablePartnerPayload2ᚖparapetᚋgraphᚋnodeᚐPartnerPayload(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Mutation_enablePartner(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -2627,10 +2627,10 @@ func (ec *executionContext) _Mutation_recordPayoutMethod(ctx context.Context, fi
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.RecordPayoutMethodPayload) graphql.Marshaler {
-			return ec.marshalNRecordPayoutMethodPayload2ᚖparapetᚋgraphᚋnodeᚐRecordPayoutMethodPayload(ctx, selections, v)
+			return ec.marshalORecordPayoutMethodPayload2ᚖparapetᚋgraphᚋnodeᚐRecordPayoutMethodPayload(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Mutation_recordPayoutMethod(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -2671,10 +2671,10 @@ func (ec *executionContext) _Mutation_bindPolicy(ctx context.Context, field grap
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.BindPolicyPayload) graphql.Marshaler {
-			return ec.marshalNBindPolicyPayload2ᚖparapetᚋgraphᚋnodeᚐBindPolicyPayload(ctx, selections, v)
+			return ec.marshalOBindPolicyPayload2ᚖparapetᚋgraphᚋnodeᚐBindPolicyPayload(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Mutation_bindPolicy(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -2715,10 +2715,10 @@ func (ec *executionContext) _Mutation_createQuote(ctx context.Context, field gra
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.CreateQuotePayload) graphql.Marshaler {
-			return ec.marshalNCreateQuotePayload2ᚖparapetᚋgraphᚋnodeᚐCreateQuotePayload(ctx, selections, v)
+			return ec.marshalOCreateQuotePayload2ᚖparapetᚋgraphᚋnodeᚐCreateQuotePayload(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Mutation_createQuote(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -2759,10 +2759,10 @@ func (ec *executionContext) _Mutation_reconcile(ctx context.Context, field graph
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.ReconcilePayload) graphql.Marshaler {
-			return ec.marshalNReconcilePayload2ᚖparapetᚋgraphᚋnodeᚐReconcilePayload(ctx, selections, v)
+			return ec.marshalOReconcilePayload2ᚖparapetᚋgraphᚋnodeᚐReconcilePayload(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Mutation_reconcile(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -2803,10 +2803,10 @@ func (ec *executionContext) _Mutation_closeFinding(ctx context.Context, field gr
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.CloseFindingPayload) graphql.Marshaler {
-			return ec.marshalNCloseFindingPayload2ᚖparapetᚋgraphᚋnodeᚐCloseFindingPayload(ctx, selections, v)
+			return ec.marshalOCloseFindingPayload2ᚖparapetᚋgraphᚋnodeᚐCloseFindingPayload(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Mutation_closeFinding(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -2847,10 +2847,10 @@ func (ec *executionContext) _Mutation_approvePayout(ctx context.Context, field g
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.PayoutPayload) graphql.Marshaler {
-			return ec.marshalNApprovePayoutPayload2ᚖparapetᚋgraphᚋnodeᚐPayoutPayload(ctx, selections, v)
+			return ec.marshalOApprovePayoutPayload2ᚖparapetᚋgraphᚋnodeᚐPayoutPayload(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Mutation_approvePayout(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -2891,10 +2891,10 @@ func (ec *executionContext) _Mutation_releasePayout(ctx context.Context, field g
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.PayoutPayload) graphql.Marshaler {
-			return ec.marshalNReleasePayoutPayload2ᚖparapetᚋgraphᚋnodeᚐPayoutPayload(ctx, selections, v)
+			return ec.marshalOReleasePayoutPayload2ᚖparapetᚋgraphᚋnodeᚐPayoutPayload(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Mutation_releasePayout(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -2935,10 +2935,10 @@ func (ec *executionContext) _Mutation_resolvePayout(ctx context.Context, field g
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.PayoutPayload) graphql.Marshaler {
-			return ec.marshalNResolvePayoutPayload2ᚖparapetᚋgraphᚋnodeᚐPayoutPayload(ctx, selections, v)
+			return ec.marshalOResolvePayoutPayload2ᚖparapetᚋgraphᚋnodeᚐPayoutPayload(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Mutation_resolvePayout(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -2979,10 +2979,10 @@ func (ec *executionContext) _Mutation_createWebhookEndpoint(ctx context.Context,
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.WebhookSecretPayload) graphql.Marshaler {
-			return ec.marshalNCreateWebhookEndpointPayload2ᚖparapetᚋgraphᚋnodeᚐWebhookSecretPayload(ctx, selections, v)
+			return ec.marshalOCreateWebhookEndpointPayload2ᚖparapetᚋgraphᚋnodeᚐWebhookSecretPayload(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Mutation_createWebhookEndpoint(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -3023,10 +3023,10 @@ func (ec *executionContext) _Mutation_changeWebhookEndpoint(ctx context.Context,
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.ChangeWebhookEndpointPayload) graphql.Marshaler {
-			return ec.marshalNChangeWebhookEndpointPayload2ᚖparapetᚋgraphᚋnodeᚐChangeWebhookEndpointPayload(ctx, selections, v)
+			return ec.marshalOChangeWebhookEndpointPayload2ᚖparapetᚋgraphᚋnodeᚐChangeWebhookEndpointPayload(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Mutation_changeWebhookEndpoint(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -3067,10 +3067,10 @@ func (ec *executionContext) _Mutation_deleteWebhookEndpoint(ctx context.Context,
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.DeleteWebhookEndpointPayload) graphql.Marshaler {
-			return ec.marshalNDeleteWebhookEndpointPayload2ᚖparapetᚋgraphᚋnodeᚐDeleteWebhookEndpointPayload(ctx, selections, v)
+			return ec.marshalODeleteWebhookEndpointPayload2ᚖparapetᚋgraphᚋnodeᚐDeleteWebhookEndpointPayload(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Mutation_deleteWebhookEndpoint(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -3111,10 +3111,10 @@ func (ec *executionContext) _Mutation_rotateWebhookSecret(ctx context.Context, f
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.WebhookSecretPayload) graphql.Marshaler {
-			return ec.marshalNRotateWebhookSecretPayload2ᚖparapetᚋgraphᚋnodeᚐWebhookSecretPayload(ctx, selections, v)
+			return ec.marshalORotateWebhookSecretPayload2ᚖparapetᚋgraphᚋnodeᚐWebhookSecretPayload(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Mutation_rotateWebhookSecret(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -3155,10 +3155,10 @@ func (ec *executionContext) _Mutation_testWebhookEndpoint(ctx context.Context, f
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.DeliveryPayload) graphql.Marshaler {
-			return ec.marshalNTestWebhookEndpointPayload2ᚖparapetᚋgraphᚋnodeᚐDeliveryPayload(ctx, selections, v)
+			return ec.marshalOTestWebhookEndpointPayload2ᚖparapetᚋgraphᚋnodeᚐDeliveryPayload(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Mutation_testWebhookEndpoint(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -3199,10 +3199,10 @@ func (ec *executionContext) _Mutation_retryDelivery(ctx context.Context, field g
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.DeliveryPayload) graphql.Marshaler {
-			return ec.marshalNRetryDeliveryPayload2ᚖparapetᚋgraphᚋnodeᚐDeliveryPayload(ctx, selections, v)
+			return ec.marshalORetryDeliveryPayload2ᚖparapetᚋgraphᚋnodeᚐDeliveryPayload(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Mutation_retryDelivery(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -3243,10 +3243,10 @@ func (ec *executionContext) _Mutation_retryParkedDeliveries(ctx context.Context,
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.RetryParkedDeliveriesPayload) graphql.Marshaler {
-			return ec.marshalNRetryParkedDeliveriesPayload2ᚖparapetᚋgraphᚋnodeᚐRetryParkedDeliveriesPayload(ctx, selections, v)
+			return ec.marshalORetryParkedDeliveriesPayload2ᚖparapetᚋgraphᚋnodeᚐRetryParkedDeliveriesPayload(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Mutation_retryParkedDeliveries(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -3378,10 +3378,10 @@ func (ec *executionContext) _Query_viewer(ctx context.Context, field graphql.Col
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.Viewer) graphql.Marshaler {
-			return ec.marshalNViewer2ᚖparapetᚋgraphᚋnodeᚐViewer(ctx, selections, v)
+			return ec.marshalOViewer2ᚖparapetᚋgraphᚋnodeᚐViewer(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Query_viewer(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -3455,10 +3455,10 @@ func (ec *executionContext) _Query_nodes(ctx context.Context, field graphql.Coll
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []node.Node) graphql.Marshaler {
-			return ec.marshalNNode2ᚕparapetᚋgraphᚋnodeᚐNode(ctx, selections, v)
+			return ec.marshalONode2ᚕparapetᚋgraphᚋnodeᚐNode(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Query_nodes(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -3499,10 +3499,10 @@ func (ec *executionContext) _Query_auditLog(ctx context.Context, field graphql.C
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.Connection[*model.AuditEntry]) graphql.Marshaler {
-			return ec.marshalNAuditConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx, selections, v)
+			return ec.marshalOAuditConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Query_auditLog(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -3543,10 +3543,10 @@ func (ec *executionContext) _Query_capacities(ctx context.Context, field graphql
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.Connection[*wire.Capacity]) graphql.Marshaler {
-			return ec.marshalNCapacityConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx, selections, v)
+			return ec.marshalOCapacityConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Query_capacities(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -3631,10 +3631,10 @@ func (ec *executionContext) _Query_claims(ctx context.Context, field graphql.Col
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.Connection[*node.Claim]) graphql.Marshaler {
-			return ec.marshalNClaimConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx, selections, v)
+			return ec.marshalOClaimConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Query_claims(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -3719,10 +3719,10 @@ func (ec *executionContext) _Query_events(ctx context.Context, field graphql.Col
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.Connection[*node.Event]) graphql.Marshaler {
-			return ec.marshalNEventConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx, selections, v)
+			return ec.marshalOEventConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Query_events(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -3762,10 +3762,10 @@ func (ec *executionContext) _Query_eventTypes(ctx context.Context, field graphql
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []*node.EventDescription) graphql.Marshaler {
-			return ec.marshalNEventDescription2ᚕᚖparapetᚋgraphᚋnodeᚐEventDescriptionᚄ(ctx, selections, v)
+			return ec.marshalOEventDescription2ᚕᚖparapetᚋgraphᚋnodeᚐEventDescriptionᚄ(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Query_eventTypes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -3795,10 +3795,10 @@ func (ec *executionContext) _Query_historyProof(ctx context.Context, field graph
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *wire.HistoryProof) graphql.Marshaler {
-			return ec.marshalNHistoryProof2ᚖparapetᚋmodelᚋwireᚐHistoryProof(ctx, selections, v)
+			return ec.marshalOHistoryProof2ᚖparapetᚋmodelᚋwireᚐHistoryProof(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Query_historyProof(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -3838,10 +3838,10 @@ func (ec *executionContext) _Query_invariants(ctx context.Context, field graphql
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []*node.Invariant) graphql.Marshaler {
-			return ec.marshalNInvariant2ᚕᚖparapetᚋgraphᚋnodeᚐInvariantᚄ(ctx, selections, v)
+			return ec.marshalOInvariant2ᚕᚖparapetᚋgraphᚋnodeᚐInvariantᚄ(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Query_invariants(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -3870,10 +3870,10 @@ func (ec *executionContext) _Query_releaseStops(ctx context.Context, field graph
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []*model.ReleaseStop) graphql.Marshaler {
-			return ec.marshalNReleaseStop2ᚕᚖparapetᚋmodelᚐReleaseStopᚄ(ctx, selections, v)
+			return ec.marshalOReleaseStop2ᚕᚖparapetᚋmodelᚐReleaseStopᚄ(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Query_releaseStops(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -3902,10 +3902,10 @@ func (ec *executionContext) _Query_jobCounts(ctx context.Context, field graphql.
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []*model.JobCount) graphql.Marshaler {
-			return ec.marshalNJobCount2ᚕᚖparapetᚋmodelᚐJobCountᚄ(ctx, selections, v)
+			return ec.marshalOJobCount2ᚕᚖparapetᚋmodelᚐJobCountᚄ(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Query_jobCounts(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -3934,10 +3934,10 @@ func (ec *executionContext) _Query_failingJobs(ctx context.Context, field graphq
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []*model.FailingJobs) graphql.Marshaler {
-			return ec.marshalNFailingJobs2ᚕᚖparapetᚋmodelᚐFailingJobsᚄ(ctx, selections, v)
+			return ec.marshalOFailingJobs2ᚕᚖparapetᚋmodelᚐFailingJobsᚄ(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Query_failingJobs(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -3967,10 +3967,10 @@ func (ec *executionContext) _Query_jobs(ctx context.Context, field graphql.Colle
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.Connection[*node.Job]) graphql.Marshaler {
-			return ec.marshalNJobConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx, selections, v)
+			return ec.marshalOJobConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Query_jobs(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -4011,10 +4011,10 @@ func (ec *executionContext) _Query_ledger(ctx context.Context, field graphql.Col
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []*model.Balance) graphql.Marshaler {
-			return ec.marshalNLedgerBalance2ᚕᚖparapetᚋmodelᚐBalanceᚄ(ctx, selections, v)
+			return ec.marshalOLedgerBalance2ᚕᚖparapetᚋmodelᚐBalanceᚄ(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Query_ledger(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -4055,10 +4055,10 @@ func (ec *executionContext) _Query_statement(ctx context.Context, field graphql.
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.Statement) graphql.Marshaler {
-			return ec.marshalNStatement2ᚖparapetᚋgraphᚋnodeᚐStatement(ctx, selections, v)
+			return ec.marshalOStatement2ᚖparapetᚋgraphᚋnodeᚐStatement(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Query_statement(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -4143,10 +4143,10 @@ func (ec *executionContext) _Query_moratoria(ctx context.Context, field graphql.
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.Connection[*node.Moratorium]) graphql.Marshaler {
-			return ec.marshalNMoratoriumConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx, selections, v)
+			return ec.marshalOMoratoriumConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Query_moratoria(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -4186,10 +4186,10 @@ func (ec *executionContext) _Query_moratoriumRules(ctx context.Context, field gr
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []*wire.MoratoriumRule) graphql.Marshaler {
-			return ec.marshalNMoratoriumRule2ᚕᚖparapetᚋmodelᚋwireᚐMoratoriumRuleᚄ(ctx, selections, v)
+			return ec.marshalOMoratoriumRule2ᚕᚖparapetᚋmodelᚋwireᚐMoratoriumRuleᚄ(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Query_moratoriumRules(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -4263,10 +4263,10 @@ func (ec *executionContext) _Query_occurrences(ctx context.Context, field graphq
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.Connection[*node.Occurrence]) graphql.Marshaler {
-			return ec.marshalNOccurrenceConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx, selections, v)
+			return ec.marshalOOccurrenceConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Query_occurrences(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -4351,10 +4351,10 @@ func (ec *executionContext) _Query_observations(ctx context.Context, field graph
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.Connection[*node.Observation]) graphql.Marshaler {
-			return ec.marshalNObservationConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx, selections, v)
+			return ec.marshalOObservationConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Query_observations(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -4395,10 +4395,10 @@ func (ec *executionContext) _Query_exposure(ctx context.Context, field graphql.C
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.Exposure) graphql.Marshaler {
-			return ec.marshalNExposure2ᚖparapetᚋgraphᚋnodeᚐExposure(ctx, selections, v)
+			return ec.marshalOExposure2ᚖparapetᚋgraphᚋnodeᚐExposure(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Query_exposure(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -4439,10 +4439,10 @@ func (ec *executionContext) _Query_explain(ctx context.Context, field graphql.Co
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.Explanation) graphql.Marshaler {
-			return ec.marshalNExplanation2ᚖparapetᚋgraphᚋnodeᚐExplanation(ctx, selections, v)
+			return ec.marshalOExplanation2ᚖparapetᚋgraphᚋnodeᚐExplanation(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Query_explain(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -4527,10 +4527,10 @@ func (ec *executionContext) _Query_partners(ctx context.Context, field graphql.C
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.Connection[*wire.Partner]) graphql.Marshaler {
-			return ec.marshalNPartnerConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx, selections, v)
+			return ec.marshalOPartnerConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Query_partners(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -4615,10 +4615,10 @@ func (ec *executionContext) _Query_payouts(ctx context.Context, field graphql.Co
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.Connection[*node.Payout]) graphql.Marshaler {
-			return ec.marshalNPayoutConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx, selections, v)
+			return ec.marshalOPayoutConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Query_payouts(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -4703,10 +4703,10 @@ func (ec *executionContext) _Query_payoutMethods(ctx context.Context, field grap
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.Connection[*node.PayoutMethod]) graphql.Marshaler {
-			return ec.marshalNPayoutMethodConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx, selections, v)
+			return ec.marshalOPayoutMethodConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Query_payoutMethods(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -4791,10 +4791,10 @@ func (ec *executionContext) _Query_policies(ctx context.Context, field graphql.C
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.Connection[*node.Policy]) graphql.Marshaler {
-			return ec.marshalNPolicyConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx, selections, v)
+			return ec.marshalOPolicyConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Query_policies(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -4835,10 +4835,10 @@ func (ec *executionContext) _Query_portfolio(ctx context.Context, field graphql.
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.Portfolio) graphql.Marshaler {
-			return ec.marshalNPortfolio2ᚖparapetᚋgraphᚋnodeᚐPortfolio(ctx, selections, v)
+			return ec.marshalOPortfolio2ᚖparapetᚋgraphᚋnodeᚐPortfolio(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Query_portfolio(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -4923,10 +4923,10 @@ func (ec *executionContext) _Query_products(ctx context.Context, field graphql.C
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.Connection[*node.Product]) graphql.Marshaler {
-			return ec.marshalNProductConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx, selections, v)
+			return ec.marshalOProductConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Query_products(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -5011,10 +5011,10 @@ func (ec *executionContext) _Query_quotes(ctx context.Context, field graphql.Col
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.Connection[*node.Quote]) graphql.Marshaler {
-			return ec.marshalNQuoteConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx, selections, v)
+			return ec.marshalOQuoteConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Query_quotes(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -5055,10 +5055,10 @@ func (ec *executionContext) _Query_findings(ctx context.Context, field graphql.C
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []*model.Finding) graphql.Marshaler {
-			return ec.marshalNFinding2ᚕᚖparapetᚋmodelᚐFindingᚄ(ctx, selections, v)
+			return ec.marshalOFinding2ᚕᚖparapetᚋmodelᚐFindingᚄ(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Query_findings(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -5143,10 +5143,10 @@ func (ec *executionContext) _Query_webhookEndpoints(ctx context.Context, field g
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.Connection[*node.WebhookEndpoint]) graphql.Marshaler {
-			return ec.marshalNWebhookEndpointConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx, selections, v)
+			return ec.marshalOWebhookEndpointConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Query_webhookEndpoints(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -5363,266 +5363,266 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_setCapacity(ctx, field)
 			})
-			if out.Values[i] == graphql.Null {
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "openClaim":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_openClaim(ctx, field)
 			})
-			if out.Values[i] == graphql.Null {
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "addMessage":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_addMessage(ctx, field)
 			})
-			if out.Values[i] == graphql.Null {
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "addAttachment":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_addAttachment(ctx, field)
 			})
-			if out.Values[i] == graphql.Null {
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "stopReleases":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_stopReleases(ctx, field)
 			})
-			if out.Values[i] == graphql.Null {
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "resumeReleases":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_resumeReleases(ctx, field)
 			})
-			if out.Values[i] == graphql.Null {
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "retryJobs":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_retryJobs(ctx, field)
 			})
-			if out.Values[i] == graphql.Null {
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "cancelJobs":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_cancelJobs(ctx, field)
 			})
-			if out.Values[i] == graphql.Null {
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "snoozeJobs":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_snoozeJobs(ctx, field)
 			})
-			if out.Values[i] == graphql.Null {
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "declareMoratorium":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_declareMoratorium(ctx, field)
 			})
-			if out.Values[i] == graphql.Null {
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "liftMoratorium":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_liftMoratorium(ctx, field)
 			})
-			if out.Values[i] == graphql.Null {
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "setMoratoriumRule":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_setMoratoriumRule(ctx, field)
 			})
-			if out.Values[i] == graphql.Null {
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "recordObservations":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_recordObservations(ctx, field)
 			})
-			if out.Values[i] == graphql.Null {
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "rehearseObservations":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_rehearseObservations(ctx, field)
 			})
-			if out.Values[i] == graphql.Null {
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "cancelPolicy":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_cancelPolicy(ctx, field)
 			})
-			if out.Values[i] == graphql.Null {
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "decideClaim":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_decideClaim(ctx, field)
 			})
-			if out.Values[i] == graphql.Null {
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "withdrawClaim":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_withdrawClaim(ctx, field)
 			})
-			if out.Values[i] == graphql.Null {
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "blockPayout":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_blockPayout(ctx, field)
 			})
-			if out.Values[i] == graphql.Null {
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "unblockPayout":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_unblockPayout(ctx, field)
 			})
-			if out.Values[i] == graphql.Null {
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "publishProduct":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_publishProduct(ctx, field)
 			})
-			if out.Values[i] == graphql.Null {
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "registerPartner":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_registerPartner(ctx, field)
 			})
-			if out.Values[i] == graphql.Null {
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "disablePartner":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_disablePartner(ctx, field)
 			})
-			if out.Values[i] == graphql.Null {
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "enablePartner":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_enablePartner(ctx, field)
 			})
-			if out.Values[i] == graphql.Null {
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "recordPayoutMethod":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_recordPayoutMethod(ctx, field)
 			})
-			if out.Values[i] == graphql.Null {
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "bindPolicy":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_bindPolicy(ctx, field)
 			})
-			if out.Values[i] == graphql.Null {
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "createQuote":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_createQuote(ctx, field)
 			})
-			if out.Values[i] == graphql.Null {
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "reconcile":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_reconcile(ctx, field)
 			})
-			if out.Values[i] == graphql.Null {
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "closeFinding":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_closeFinding(ctx, field)
 			})
-			if out.Values[i] == graphql.Null {
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "approvePayout":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_approvePayout(ctx, field)
 			})
-			if out.Values[i] == graphql.Null {
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "releasePayout":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_releasePayout(ctx, field)
 			})
-			if out.Values[i] == graphql.Null {
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "resolvePayout":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_resolvePayout(ctx, field)
 			})
-			if out.Values[i] == graphql.Null {
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "createWebhookEndpoint":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_createWebhookEndpoint(ctx, field)
 			})
-			if out.Values[i] == graphql.Null {
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "changeWebhookEndpoint":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_changeWebhookEndpoint(ctx, field)
 			})
-			if out.Values[i] == graphql.Null {
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "deleteWebhookEndpoint":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_deleteWebhookEndpoint(ctx, field)
 			})
-			if out.Values[i] == graphql.Null {
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "rotateWebhookSecret":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_rotateWebhookSecret(ctx, field)
 			})
-			if out.Values[i] == graphql.Null {
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "testWebhookEndpoint":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_testWebhookEndpoint(ctx, field)
 			})
-			if out.Values[i] == graphql.Null {
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "retryDelivery":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_retryDelivery(ctx, field)
 			})
-			if out.Values[i] == graphql.Null {
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "retryParkedDeliveries":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_retryParkedDeliveries(ctx, field)
 			})
-			if out.Values[i] == graphql.Null {
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		default:
@@ -5729,7 +5729,7 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 					}
 				}()
 				res = ec._Query_viewer(ctx, field)
-				if res == graphql.Null {
+				if res == graphql.RequiredNull {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
 				return res
@@ -5773,7 +5773,7 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 					}
 				}()
 				res = ec._Query_nodes(ctx, field)
-				if res == graphql.Null {
+				if res == graphql.RequiredNull {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
 				return res
@@ -5795,7 +5795,7 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 					}
 				}()
 				res = ec._Query_auditLog(ctx, field)
-				if res == graphql.Null {
+				if res == graphql.RequiredNull {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
 				return res
@@ -5817,7 +5817,7 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 					}
 				}()
 				res = ec._Query_capacities(ctx, field)
-				if res == graphql.Null {
+				if res == graphql.RequiredNull {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
 				return res
@@ -5861,7 +5861,7 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 					}
 				}()
 				res = ec._Query_claims(ctx, field)
-				if res == graphql.Null {
+				if res == graphql.RequiredNull {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
 				return res
@@ -5905,7 +5905,7 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 					}
 				}()
 				res = ec._Query_events(ctx, field)
-				if res == graphql.Null {
+				if res == graphql.RequiredNull {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
 				return res
@@ -5927,7 +5927,7 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 					}
 				}()
 				res = ec._Query_eventTypes(ctx, field)
-				if res == graphql.Null {
+				if res == graphql.RequiredNull {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
 				return res
@@ -5949,7 +5949,7 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 					}
 				}()
 				res = ec._Query_historyProof(ctx, field)
-				if res == graphql.Null {
+				if res == graphql.RequiredNull {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
 				return res
@@ -5971,7 +5971,7 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 					}
 				}()
 				res = ec._Query_invariants(ctx, field)
-				if res == graphql.Null {
+				if res == graphql.RequiredNull {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
 				return res
@@ -5993,7 +5993,7 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 					}
 				}()
 				res = ec._Query_releaseStops(ctx, field)
-				if res == graphql.Null {
+				if res == graphql.RequiredNull {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
 				return res
@@ -6015,7 +6015,7 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 					}
 				}()
 				res = ec._Query_jobCounts(ctx, field)
-				if res == graphql.Null {
+				if res == graphql.RequiredNull {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
 				return res
@@ -6037,7 +6037,7 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 					}
 				}()
 				res = ec._Query_failingJobs(ctx, field)
-				if res == graphql.Null {
+				if res == graphql.RequiredNull {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
 				return res
@@ -6059,7 +6059,7 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 					}
 				}()
 				res = ec._Query_jobs(ctx, field)
-				if res == graphql.Null {
+				if res == graphql.RequiredNull {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
 				return res
@@ -6081,7 +6081,7 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 					}
 				}()
 				res = ec._Query_ledger(ctx, field)
-				if res == graphql.Null {
+				if res == graphql.RequiredNull {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
 				return res
@@ -6103,7 +6103,7 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 					}
 				}()
 				res = ec._Query_statement(ctx, field)
-				if res == graphql.Null {
+				if res == graphql.RequiredNull {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
 				return res
@@ -6147,7 +6147,7 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 					}
 				}()
 				res = ec._Query_moratoria(ctx, field)
-				if res == graphql.Null {
+				if res == graphql.RequiredNull {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
 				return res
@@ -6169,7 +6169,7 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 					}
 				}()
 				res = ec._Query_moratoriumRules(ctx, field)
-				if res == graphql.Null {
+				if res == graphql.RequiredNull {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
 				return res
@@ -6213,7 +6213,7 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 					}
 				}()
 				res = ec._Query_occurrences(ctx, field)
-				if res == graphql.Null {
+				if res == graphql.RequiredNull {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
 				return res
@@ -6257,7 +6257,7 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 					}
 				}()
 				res = ec._Query_observations(ctx, field)
-				if res == graphql.Null {
+				if res == graphql.RequiredNull {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
 				return res
@@ -6279,7 +6279,7 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 					}
 				}()
 				res = ec._Query_exposure(ctx, field)
-				if res == graphql.Null {
+				if res == graphql.RequiredNull {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
 				return res
@@ -6301,7 +6301,7 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 					}
 				}()
 				res = ec._Query_explain(ctx, field)
-				if res == graphql.Null {
+				if res == graphql.RequiredNull {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
 				return res
@@ -6345,7 +6345,7 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 					}
 				}()
 				res = ec._Query_partners(ctx, field)
-				if res == graphql.Null {
+				if res == graphql.RequiredNull {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
 				return res
@@ -6389,7 +6389,7 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 					}
 				}()
 				res = ec._Query_payouts(ctx, field)
-				if res == graphql.Null {
+				if res == graphql.RequiredNull {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
 				return res
@@ -6433,7 +6433,7 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 					}
 				}()
 				res = ec._Query_payoutMethods(ctx, field)
-				if res == graphql.Null {
+				if res == graphql.RequiredNull {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
 				return res
@@ -6477,7 +6477,7 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 					}
 				}()
 				res = ec._Query_policies(ctx, field)
-				if res == graphql.Null {
+				if res == graphql.RequiredNull {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
 				return res
@@ -6499,7 +6499,7 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 					}
 				}()
 				res = ec._Query_portfolio(ctx, field)
-				if res == graphql.Null {
+				if res == graphql.RequiredNull {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
 				return res
@@ -6543,7 +6543,7 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 					}
 				}()
 				res = ec._Query_products(ctx, field)
-				if res == graphql.Null {
+				if res == graphql.RequiredNull {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
 				return res
@@ -6587,7 +6587,7 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 					}
 				}()
 				res = ec._Query_quotes(ctx, field)
-				if res == graphql.Null {
+				if res == graphql.RequiredNull {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
 				return res
@@ -6609,7 +6609,7 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 					}
 				}()
 				res = ec._Query_findings(ctx, field)
-				if res == graphql.Null {
+				if res == graphql.RequiredNull {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
 				return res
@@ -6653,7 +6653,7 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 					}
 				}()
 				res = ec._Query_webhookEndpoints(ctx, field)
-				if res == graphql.Null {
+				if res == graphql.RequiredNull {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
 				return res
@@ -6826,16 +6826,6 @@ func (ec *executionContext) marshalNMetadata2map(ctx context.Context, sel ast.Se
 		}
 	}
 	return res
-}
-
-func (ec *executionContext) marshalNNode2ᚕparapetᚋgraphᚋnodeᚐNode(ctx context.Context, sel ast.SelectionSet, v []node.Node) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
-		fc := graphql.GetFieldContext(ctx)
-		fc.Result = &v[i]
-		return ec.marshalONode2parapetᚋgraphᚋnodeᚐNode(ctx, sel, v[i])
-	})
-
-	return ret
 }
 
 func (ec *executionContext) marshalNPageInfo2ᚖparapetᚋgraphᚋnodeᚐPageInfo(ctx context.Context, sel ast.SelectionSet, v *node.PageInfo) graphql.Marshaler {
@@ -7014,6 +7004,19 @@ func (ec *executionContext) marshalONode2parapetᚋgraphᚋnodeᚐNode(ctx conte
 		return graphql.Null
 	}
 	return ec._Node(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalONode2ᚕparapetᚋgraphᚋnodeᚐNode(ctx context.Context, sel ast.SelectionSet, v []node.Node) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalONode2parapetᚋgraphᚋnodeᚐNode(ctx, sel, v[i])
+	})
+
+	return ret
 }
 
 func (ec *executionContext) unmarshalOOrder2ᚖstring(ctx context.Context, v any) (*string, error) {

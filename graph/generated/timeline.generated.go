@@ -675,16 +675,6 @@ func (ec *executionContext) _TimelineEntry(ctx context.Context, sel ast.Selectio
 
 // region    ***************************** type.gotpl *****************************
 
-func (ec *executionContext) marshalNTimelineConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx context.Context, sel ast.SelectionSet, v *node.Connection[*wire.TimelineEntry]) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._TimelineConnection(ctx, sel, v)
-}
-
 func (ec *executionContext) marshalNTimelineEdge2ᚕᚖparapetᚋgraphᚋnodeᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*node.Edge[*wire.TimelineEntry]) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
@@ -751,6 +741,13 @@ func (ec *executionContext) marshalNTimelineKind2string(ctx context.Context, sel
 		}
 	}
 	return res
+}
+
+func (ec *executionContext) marshalOTimelineConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx context.Context, sel ast.SelectionSet, v *node.Connection[*wire.TimelineEntry]) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._TimelineConnection(ctx, sel, v)
 }
 
 // endregion ***************************** type.gotpl *****************************

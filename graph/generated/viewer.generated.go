@@ -325,16 +325,6 @@ func (ec *executionContext) marshalNActorKind2string(ctx context.Context, sel as
 	return res
 }
 
-func (ec *executionContext) marshalNViewer2ᚖparapetᚋgraphᚋnodeᚐViewer(ctx context.Context, sel ast.SelectionSet, v *node.Viewer) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._Viewer(ctx, sel, v)
-}
-
 func (ec *executionContext) unmarshalOActorKind2ᚖstring(ctx context.Context, v any) (*string, error) {
 	if v == nil {
 		return nil, nil
@@ -351,6 +341,13 @@ func (ec *executionContext) marshalOActorKind2ᚖstring(ctx context.Context, sel
 	_ = ctx
 	res := scalar.MarshalWord(*v)
 	return res
+}
+
+func (ec *executionContext) marshalOViewer2ᚖparapetᚋgraphᚋnodeᚐViewer(ctx context.Context, sel ast.SelectionSet, v *node.Viewer) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._Viewer(ctx, sel, v)
 }
 
 // endregion ***************************** type.gotpl *****************************

@@ -389,10 +389,10 @@ func (ec *executionContext) _Delivery_event(ctx context.Context, field graphql.C
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.Event) graphql.Marshaler {
-			return ec.marshalNEvent2ᚖparapetᚋgraphᚋnodeᚐEvent(ctx, selections, v)
+			return ec.marshalOEvent2ᚖparapetᚋgraphᚋnodeᚐEvent(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Delivery_event(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -444,10 +444,10 @@ func (ec *executionContext) _Delivery_endpoint(ctx context.Context, field graphq
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.WebhookEndpoint) graphql.Marshaler {
-			return ec.marshalNWebhookEndpoint2ᚖparapetᚋgraphᚋnodeᚐWebhookEndpoint(ctx, selections, v)
+			return ec.marshalOWebhookEndpoint2ᚖparapetᚋgraphᚋnodeᚐWebhookEndpoint(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Delivery_endpoint(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -1377,10 +1377,10 @@ func (ec *executionContext) _WebhookEndpoint_deliveries(ctx context.Context, fie
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.Connection[*node.Delivery]) graphql.Marshaler {
-			return ec.marshalNDeliveryConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx, selections, v)
+			return ec.marshalODeliveryConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_WebhookEndpoint_deliveries(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -2210,7 +2210,7 @@ func (ec *executionContext) _Delivery(ctx context.Context, sel ast.SelectionSet,
 					}
 				}()
 				res = ec._Delivery_event(ctx, field, obj)
-				if res == graphql.Null {
+				if res == graphql.RequiredNull {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
 				return res
@@ -2253,7 +2253,7 @@ func (ec *executionContext) _Delivery(ctx context.Context, sel ast.SelectionSet,
 					}
 				}()
 				res = ec._Delivery_endpoint(ctx, field, obj)
-				if res == graphql.Null {
+				if res == graphql.RequiredNull {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
 				return res
@@ -2801,7 +2801,7 @@ func (ec *executionContext) _WebhookEndpoint(ctx context.Context, sel ast.Select
 					}
 				}()
 				res = ec._WebhookEndpoint_deliveries(ctx, field, obj)
-				if res == graphql.Null {
+				if res == graphql.RequiredNull {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
 				return res
@@ -3026,44 +3026,14 @@ func (ec *executionContext) unmarshalNChangeWebhookEndpointInput2parapetᚋgraph
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNChangeWebhookEndpointPayload2ᚖparapetᚋgraphᚋnodeᚐChangeWebhookEndpointPayload(ctx context.Context, sel ast.SelectionSet, v *node.ChangeWebhookEndpointPayload) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._ChangeWebhookEndpointPayload(ctx, sel, v)
-}
-
 func (ec *executionContext) unmarshalNCreateWebhookEndpointInput2parapetᚋgraphᚋnodeᚐCreateWebhookEndpointInput(ctx context.Context, v any) (node.CreateWebhookEndpointInput, error) {
 	res, err := ec.unmarshalInputCreateWebhookEndpointInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNCreateWebhookEndpointPayload2ᚖparapetᚋgraphᚋnodeᚐWebhookSecretPayload(ctx context.Context, sel ast.SelectionSet, v *node.WebhookSecretPayload) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._CreateWebhookEndpointPayload(ctx, sel, v)
-}
-
 func (ec *executionContext) unmarshalNDeleteWebhookEndpointInput2parapetᚋgraphᚋnodeᚐWebhookEndpointInput(ctx context.Context, v any) (node.WebhookEndpointInput, error) {
 	res, err := ec.unmarshalInputDeleteWebhookEndpointInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
-}
-
-func (ec *executionContext) marshalNDeleteWebhookEndpointPayload2ᚖparapetᚋgraphᚋnodeᚐDeleteWebhookEndpointPayload(ctx context.Context, sel ast.SelectionSet, v *node.DeleteWebhookEndpointPayload) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._DeleteWebhookEndpointPayload(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalNDelivery2ᚕᚖparapetᚋgraphᚋnodeᚐDeliveryᚄ(ctx context.Context, sel ast.SelectionSet, v []*node.Delivery) graphql.Marshaler {
@@ -3110,16 +3080,6 @@ func (ec *executionContext) marshalNDeliveryAttempt2ᚕparapetᚋmodelᚋwireᚐ
 	}
 
 	return ret
-}
-
-func (ec *executionContext) marshalNDeliveryConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx context.Context, sel ast.SelectionSet, v *node.Connection[*node.Delivery]) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._DeliveryConnection(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalNDeliveryEdge2ᚕᚖparapetᚋgraphᚋnodeᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*node.Edge[*node.Delivery]) graphql.Marshaler {
@@ -3169,29 +3129,9 @@ func (ec *executionContext) unmarshalNRetryDeliveryInput2parapetᚋgraphᚋnode�
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNRetryDeliveryPayload2ᚖparapetᚋgraphᚋnodeᚐDeliveryPayload(ctx context.Context, sel ast.SelectionSet, v *node.DeliveryPayload) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._RetryDeliveryPayload(ctx, sel, v)
-}
-
 func (ec *executionContext) unmarshalNRetryParkedDeliveriesInput2parapetᚋgraphᚋnodeᚐRetryParkedDeliveriesInput(ctx context.Context, v any) (node.RetryParkedDeliveriesInput, error) {
 	res, err := ec.unmarshalInputRetryParkedDeliveriesInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
-}
-
-func (ec *executionContext) marshalNRetryParkedDeliveriesPayload2ᚖparapetᚋgraphᚋnodeᚐRetryParkedDeliveriesPayload(ctx context.Context, sel ast.SelectionSet, v *node.RetryParkedDeliveriesPayload) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._RetryParkedDeliveriesPayload(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalNRotateWebhookSecretInput2parapetᚋgraphᚋnodeᚐWebhookEndpointInput(ctx context.Context, v any) (node.WebhookEndpointInput, error) {
@@ -3199,29 +3139,9 @@ func (ec *executionContext) unmarshalNRotateWebhookSecretInput2parapetᚋgraph�
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNRotateWebhookSecretPayload2ᚖparapetᚋgraphᚋnodeᚐWebhookSecretPayload(ctx context.Context, sel ast.SelectionSet, v *node.WebhookSecretPayload) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._RotateWebhookSecretPayload(ctx, sel, v)
-}
-
 func (ec *executionContext) unmarshalNTestWebhookEndpointInput2parapetᚋgraphᚋnodeᚐWebhookEndpointInput(ctx context.Context, v any) (node.WebhookEndpointInput, error) {
 	res, err := ec.unmarshalInputTestWebhookEndpointInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
-}
-
-func (ec *executionContext) marshalNTestWebhookEndpointPayload2ᚖparapetᚋgraphᚋnodeᚐDeliveryPayload(ctx context.Context, sel ast.SelectionSet, v *node.DeliveryPayload) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._TestWebhookEndpointPayload(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalNWebhookEndpoint2ᚕᚖparapetᚋgraphᚋnodeᚐWebhookEndpointᚄ(ctx context.Context, sel ast.SelectionSet, v []*node.WebhookEndpoint) graphql.Marshaler {
@@ -3248,16 +3168,6 @@ func (ec *executionContext) marshalNWebhookEndpoint2ᚖparapetᚋgraphᚋnodeᚐ
 		return graphql.Null
 	}
 	return ec._WebhookEndpoint(ctx, sel, v)
-}
-
-func (ec *executionContext) marshalNWebhookEndpointConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx context.Context, sel ast.SelectionSet, v *node.Connection[*node.WebhookEndpoint]) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._WebhookEndpointConnection(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalNWebhookEndpointEdge2ᚕᚖparapetᚋgraphᚋnodeᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*node.Edge[*node.WebhookEndpoint]) graphql.Marshaler {
@@ -3302,6 +3212,34 @@ func (ec *executionContext) marshalNWebhookEndpointStatus2string(ctx context.Con
 	return res
 }
 
+func (ec *executionContext) marshalOChangeWebhookEndpointPayload2ᚖparapetᚋgraphᚋnodeᚐChangeWebhookEndpointPayload(ctx context.Context, sel ast.SelectionSet, v *node.ChangeWebhookEndpointPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ChangeWebhookEndpointPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOCreateWebhookEndpointPayload2ᚖparapetᚋgraphᚋnodeᚐWebhookSecretPayload(ctx context.Context, sel ast.SelectionSet, v *node.WebhookSecretPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._CreateWebhookEndpointPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalODeleteWebhookEndpointPayload2ᚖparapetᚋgraphᚋnodeᚐDeleteWebhookEndpointPayload(ctx context.Context, sel ast.SelectionSet, v *node.DeleteWebhookEndpointPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._DeleteWebhookEndpointPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalODeliveryConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx context.Context, sel ast.SelectionSet, v *node.Connection[*node.Delivery]) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._DeliveryConnection(ctx, sel, v)
+}
+
 func (ec *executionContext) unmarshalODeliveryStatus2ᚖstring(ctx context.Context, v any) (*string, error) {
 	if v == nil {
 		return nil, nil
@@ -3320,11 +3258,46 @@ func (ec *executionContext) marshalODeliveryStatus2ᚖstring(ctx context.Context
 	return res
 }
 
+func (ec *executionContext) marshalORetryDeliveryPayload2ᚖparapetᚋgraphᚋnodeᚐDeliveryPayload(ctx context.Context, sel ast.SelectionSet, v *node.DeliveryPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._RetryDeliveryPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalORetryParkedDeliveriesPayload2ᚖparapetᚋgraphᚋnodeᚐRetryParkedDeliveriesPayload(ctx context.Context, sel ast.SelectionSet, v *node.RetryParkedDeliveriesPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._RetryParkedDeliveriesPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalORotateWebhookSecretPayload2ᚖparapetᚋgraphᚋnodeᚐWebhookSecretPayload(ctx context.Context, sel ast.SelectionSet, v *node.WebhookSecretPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._RotateWebhookSecretPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOTestWebhookEndpointPayload2ᚖparapetᚋgraphᚋnodeᚐDeliveryPayload(ctx context.Context, sel ast.SelectionSet, v *node.DeliveryPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._TestWebhookEndpointPayload(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalOWebhookEndpoint2ᚖparapetᚋgraphᚋnodeᚐWebhookEndpoint(ctx context.Context, sel ast.SelectionSet, v *node.WebhookEndpoint) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._WebhookEndpoint(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOWebhookEndpointConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx context.Context, sel ast.SelectionSet, v *node.Connection[*node.WebhookEndpoint]) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._WebhookEndpointConnection(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalOWebhookEndpointFilter2ᚖparapetᚋmodelᚐFilter(ctx context.Context, v any) (*model.Filter, error) {
