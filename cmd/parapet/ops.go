@@ -261,14 +261,17 @@ func (c *opsCall) print(request *http.Request, out io.Writer) error {
 	if err := json.UnmarshalRead(answer.Body, &said); err != nil {
 		return fmt.Errorf("the server answers %s: %w", answer.Status, err)
 	}
-	if len(said.Errors) > 0 {
-		e := said.Errors[0]
-		return fmt.Errorf("%v: %s (request %v)", e.Extensions["code"], e.Message, e.Extensions["request_id"])
+	if text := said.Data[c.field.Name]; len(text) > 0 && (text.Kind() != 'n' || len(said.Errors) == 0) { // what was done is told, whatever is missing from it
+		if err := text.Indent(jsontext.WithIndent("  ")); err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintln(out, text); err != nil {
+			return err
+		}
 	}
-	text := said.Data[c.field.Name]
-	if err := text.Indent(jsontext.WithIndent("  ")); err != nil {
-		return err
+	if len(said.Errors) == 0 {
+		return nil
 	}
-	_, err = fmt.Fprintln(out, text)
-	return err
+	e := said.Errors[0]
+	return fmt.Errorf("%v: %s (request %v)", e.Extensions["code"], e.Message, e.Extensions["request_id"])
 }

@@ -47,6 +47,9 @@ func TestOperatorsWorkFromAShell(t *testing.T) {
 	require.ErrorContains(t, err, "validation_failed: ")
 	_, err = w.shell(t, "decide-claim", "--claim-id", w.claim, "--outcome", "declined", "--note", "n")
 	require.ErrorContains(t, err, "state_conflict: ")
+	text, err := w.shell(t, "claims", "--select", "{ nodes { id messages(first: 0) { totalCount } } }")
+	require.ErrorContains(t, err, "parameter_invalid: ")
+	require.Contains(t, text, w.claim, "what was read is told beside what could not be")
 	for _, wrong := range [][]string{{"fire-everybody"}, {"claim", "--id"}, {"claim", "--nonsense", "x"}, {"claims", "--first", "many"}, {"claims", "stray"}} {
 		_, err = w.shell(t, wrong...)
 		require.Error(t, err, wrong)
