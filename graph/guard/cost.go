@@ -13,15 +13,15 @@ import (
 
 // What is not told by the document.
 const (
-	page     = 25  // entries of a connection that names no number, as in the contract's lists
-	mostPage = 100 // entries of a connection that names too many; its resolver refuses
-	listed   = 10  // entries taken for a list that is no connection, such as a claim's payouts
+	page     = model.DefaultPageSize // entries of a connection that names no number
+	mostPage = model.MaxPageSize     // entries of a connection that names too many; its resolver refuses
 
 	writing      = 500  // a mutation's own price: it locks, writes and tells others
-	summing      = 500  // a figure's: it goes through a whole book
+	summing      = 500  // a figure's: it goes through a whole book, a whole ledger, or all policies near an occurrence
 	proving      = 5000 // historyProof: it reads a partner's whole history
 	wholeSchema  = 1000 // __schema: every type there is
 	oneType      = 100  // __type
+	catalogued   = 20   // a type of event: its schema and example are 11 KB, where a record has half of one
 	unimaginable = math.MaxInt32
 )
 
@@ -33,13 +33,18 @@ const (
 	proof         = "HistoryProof"
 	portfolio     = "Portfolio"
 	exposure      = "Exposure"
+	explanations  = "ExplanationConnection"
+	balance       = "LedgerBalance"
+	statement     = "Statement"
+	described     = "EventDescription"
 )
 
 // Cost is how many records and list entries an operation's resolvers can return:
 // 1 for each, and for each connection, whose first (or last, or 25) multiplies
-// what is selected on its nodes; a mutation counts 500 besides, and so does a
-// figure of a portfolio and an exposure. What comes with its record is free:
-// scalars, money, a cover, edges. Errors: validation_failed when there is no such
+// what is selected on its nodes, and for each other list, which has as many entries
+// as lists tells; a mutation counts 500 besides, and so does a figure of a portfolio,
+// an exposure, a sum of the ledger and the policies of an occurrence. What comes with
+// its record is free: scalars, money, a cover, edges. Errors: validation_failed when there is no such
 // operation, and query_too_costly above the limit, with the cost all the same.
 func (d *Document) Cost(operation string, variables map[string]any) (int, error) {
 	chosen := d.Operations.ForName(operation)
@@ -59,7 +64,7 @@ func (d *Document) Cost(operation string, variables map[string]any) (int, error)
 	case ast.Query:
 		root = c.schema.Query
 	}
-	cost := c.set(chosen.SelectionSet, root, 0)
+	cost := c.set(chosen.SelectionSet, root, around{})
 	if limit := d.guard.limits.Cost; cost > limit {
 		return cost, tooCostly(chosen.Position, "The query costs %d, more than %d: it can return that many objects. Ask for fewer with first, or in several queries.", cost, limit)
 	}
@@ -74,23 +79,23 @@ type costing struct {
 	variables map[string]any
 }
 
-// set is the cost of a selection on one object of type on; entries is how many a
-// connection has, when on is one.
-func (c *costing) set(set ast.SelectionSet, on *ast.Definition, entries int) int {
+// set is the cost of a selection on one object of type on, within what was asked
+// for above.
+func (c *costing) set(set ast.SelectionSet, on *ast.Definition, in around) int {
 	sum := 0
 	for _, selection := range set {
 		switch s := selection.(type) {
 		case *ast.Field:
-			sum += c.field(s, on, entries)
+			sum += c.field(s, on, in)
 		case *ast.InlineFragment:
 			narrowed := on
 			if s.TypeCondition != "" {
 				narrowed = c.schema.Types[s.TypeCondition]
 			}
-			sum += c.set(s.SelectionSet, narrowed, entries)
+			sum += c.set(s.SelectionSet, narrowed, in)
 		case *ast.FragmentSpread:
 			if fragment := c.document.Fragments.ForName(s.Name); fragment != nil {
-				sum += c.set(fragment.SelectionSet, c.schema.Types[fragment.TypeCondition], entries)
+				sum += c.set(fragment.SelectionSet, c.schema.Types[fragment.TypeCondition], in)
 			}
 		}
 		sum = min(sum, unimaginable)
@@ -98,7 +103,7 @@ func (c *costing) set(set ast.SelectionSet, on *ast.Definition, entries int) int
 	return sum
 }
 
-func (c *costing) field(f *ast.Field, on *ast.Definition, entries int) int {
+func (c *costing) field(f *ast.Field, on *ast.Definition, in around) int {
 	switch f.Name {
 	case "__schema":
 		return wholeSchema
@@ -112,28 +117,23 @@ func (c *costing) field(f *ast.Field, on *ast.Definition, entries int) int {
 	if definition == nil || !c.composite(definition) {
 		return 0
 	}
-	name := definition.Type.Name()
-	own, times := c.own(definition, on), 1
+	below := c.below(f, definition, in)
+	times := 1
 	if definition.Type.Elem != nil {
-		times = c.length(f, definition)
-		if strings.HasSuffix(on.Name, connectionEnd) {
-			times = entries
-		}
+		times = c.length(f, on, below)
 	}
-	entriesBelow := 0
-	if strings.HasSuffix(name, connectionEnd) {
-		entriesBelow = c.length(f, definition)
-	}
-	below := c.set(f.SelectionSet, c.schema.Types[name], entriesBelow)
-	return int(min(int64(times)*int64(own+below)+sums(definition, on), unimaginable))
+	each := int64(c.own(definition, on) + c.set(f.SelectionSet, c.schema.Types[definition.Type.Name()], below))
+	return int(min(int64(times)*each+sums(definition, on), unimaginable))
 }
 
 // sums is the price of going through a book, however few lines come of it.
 func sums(definition *ast.FieldDefinition, on *ast.Definition) int64 {
-	if on.Name == portfolio || definition.Type.Name() == exposure || on.Name == exposure && strings.HasSuffix(definition.Type.Name(), connectionEnd) {
+	switch name := definition.Type.Name(); {
+	case on.Name == portfolio, name == exposure, name == explanations, name == statement, name == balance && on.Name != statement:
 		return summing
+	default:
+		return 0
 	}
-	return 0
 }
 
 // own is what one object costs without what is below it.
@@ -145,6 +145,8 @@ func (c *costing) own(definition *ast.FieldDefinition, on *ast.Definition) int {
 		return writing
 	case name == proof:
 		return proving
+	case name == described:
+		return catalogued
 	case strings.HasSuffix(name, edgeEnd):
 		return 0 // its node counts
 	case definition.Type.Elem != nil, strings.HasSuffix(name, connectionEnd), on == c.schema.Query,
@@ -161,35 +163,9 @@ func (c *costing) composite(definition *ast.FieldDefinition) bool {
 	return returned != nil && returned.IsCompositeType()
 }
 
-// length is how many entries a field can return: as many as it is given ids, else
-// its first or last, else what a list of its kind has.
-func (c *costing) length(f *ast.Field, definition *ast.FieldDefinition) int {
-	if ids := f.Arguments.ForName("ids"); ids != nil {
-		return c.count(ids.Value)
-	}
-	for _, name := range []string{"first", "last"} {
-		argument := definition.Arguments.ForName(name)
-		if argument == nil {
-			continue
-		}
-		if given := f.Arguments.ForName(name); given != nil {
-			if number, known := c.number(given.Value); known {
-				return number
-			}
-		}
-		if number, known := c.number(argument.DefaultValue); known {
-			return number
-		}
-	}
-	if strings.HasSuffix(definition.Type.Name(), connectionEnd) {
-		return page
-	}
-	return listed
-}
-
-// number is the value of a page size within its bounds; absent and null are
+// number is the value of a page size of at most so many; absent and null are
 // unknown. What is no number at all will be refused: it costs the most.
-func (c *costing) number(value *ast.Value) (int, bool) {
+func (c *costing) number(value *ast.Value, most int) (int, bool) {
 	var text string
 	switch {
 	case value == nil || value.Kind == ast.NullValue:
@@ -197,7 +173,7 @@ func (c *costing) number(value *ast.Value) (int, bool) {
 	case value.Kind == ast.Variable:
 		given, present := c.variables[value.Raw]
 		if !present {
-			return c.number(c.standing(value.Raw))
+			return c.number(c.standing(value.Raw), most)
 		}
 		if given == nil {
 			return 0, false
@@ -207,8 +183,8 @@ func (c *costing) number(value *ast.Value) (int, bool) {
 		text = value.Raw
 	}
 	number, err := strconv.Atoi(text)
-	if err != nil || number < 0 || number > mostPage {
-		return mostPage, true
+	if err != nil || number < 0 || number > most {
+		return most, true
 	}
 	return number, true
 }

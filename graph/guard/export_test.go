@@ -1,7 +1,15 @@
 package guard
 
+import (
+	"maps"
+	"slices"
+)
+
 // Work is what reading a text takes, whether it is refused or not.
 func (g *Guard) Work(text string) Work {
 	_, work, _ := g.read(text)
 	return work
 }
+
+// Bounded are the lists that have a bound, by type and field.
+func Bounded() []string { return slices.Sorted(maps.Keys(lists)) }
