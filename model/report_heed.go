@@ -81,7 +81,7 @@ func (m *matching) settled(out outgoing, line *lineRow) (LineResult, error) {
 		why = ResultState
 	}
 	if why != "" {
-		if row.underway() || row.Status == PayoutPending || row.Status == PayoutBlocked && !row.held() {
+		if row.underway() || row.Status == PayoutPending || row.Status == PayoutBlocked {
 			return why, m.blockLocked(out.claim, row, BlockedRailMismatch)
 		}
 		return why, nil
