@@ -113,7 +113,7 @@ func (s *Service) Reconcile(ctx context.Context, actor Actor, in Report, read fu
 	if err := s.drain(ctx, (*unit).matchLines); err != nil {
 		return nil, err
 	}
-	if !again && in.Until != nil {
+	if in.Until != nil { // also again: whoever took it may have died before
 		if err := s.change(ctx, System(), func(ctx context.Context, u *unit) error { return u.missing(ctx, row, *in.Until) }); err != nil {
 			return nil, err
 		}
@@ -153,6 +153,9 @@ func (t *taking) take(ctx context.Context, in Report, read func(each func(Report
 		return Invalid(wrong("/line_count", "value", fmt.Sprintf("The report says %d lines and has %d; send all of it.", *in.Lines, t.row.Lines)))
 	case in.Sums != nil && !maps.Equal(in.Sums, t.sums):
 		return Invalid(wrong("/sums", "value", "The sums of the lines, by currency, are not what the report says; send all of it, unchanged."))
+	}
+	if t.row.Lines == 0 { // what tells one empty report from another is its name
+		fmt.Fprintf(t.sum, "nothing in %q\n", in.Name)
 	}
 	t.row.Digest = hex.EncodeToString(t.sum.Sum(nil))
 	return nil
@@ -195,11 +198,13 @@ func (t *taking) keep(ctx context.Context) error {
 }
 
 // missing finds the payouts that went out before the report was made and that no
-// report has confirmed.
+// report has confirmed. What a report misses it misses once: a finding of it that was
+// closed stays closed.
 func (u *unit) missing(ctx context.Context, row *reportRow, until time.Time) error {
 	_, err := u.NewRaw(`insert into findings (id, created_at, kind, rail, report_id, partner, payout_id)
 		select gen_random_uuid(), ?0, 'missing', ?1, ?2, po.partner, po.id from payouts po
 		where po.status = 'released' and po.provider = ?1 and po.released_at < ?3
+			and not exists (select from findings f where f.payout_id = po.id and f.partner = po.partner and f.kind = 'missing' and f.report_id = ?2)
 		on conflict (payout_id, partner) where kind = 'missing' and closed_at is null do nothing`, u.now, row.Rail, row.ID, until).Exec(ctx)
 	if err != nil {
 		return fmt.Errorf("find what is missing: %w", err)

@@ -2,6 +2,7 @@ package model_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -103,6 +104,48 @@ func TestARejectionEndsAKey(t *testing.T) {
 	b, claim, payout := ending(t, modeltest.Unknown)
 	require.Equal(t, map[string]int{"rejected": 1}, reconcile(t, b, "r", line(payout, "rejected")).Results)
 	require.Equal(t, "rail_rejected", *only(t, b, claim).BlockedReason)
+}
+
+// TestMoneyReportedUnderAHoldIsNotSentOnceMore lets the evidence for «not paid» be
+// wrong: what waits to go out under another key was paid under the first.
+func TestMoneyReportedUnderAHoldIsNotSentOnceMore(t *testing.T) {
+	t.Parallel()
+	b, claim, payout := ending(t, modeltest.Unknown)
+	held, err := resolve(t, b, payout, model.PayoutBlocked, "", false)
+	require.NoError(t, err)
+	require.Equal(t, "operator_hold", *held.BlockedReason)
+	require.Equal(t, map[string]int{"state": 1}, reconcile(t, b, "r", line(payout, "settled")).Results)
+	require.Equal(t, "rail_mismatch", *only(t, b, claim).BlockedReason)
+	_, err = lift(t, b, payout)
+	require.Equal(t, model.CodeStateConflict, failure(t, err).Code)
+	b.Work()
+	require.Len(t, b.Rail.Orders, 1)
+}
+
+func TestEveryEmptyReportIsReadForWhatItLacks(t *testing.T) {
+	t.Parallel()
+	b, _, _ := ending(t, modeltest.Accepted)
+	report := func(day string, until time.Duration) *model.Reconciliation {
+		done, err := b.Service.Reconcile(t.Context(), b.Operator, model.Report{Rail: modeltest.RailName, Name: day, Until: new(b.Now().Add(until))}, reading(nil))
+		require.NoError(t, err)
+		return done
+	}
+	require.Zero(t, report("monday", -time.Hour).Missing, "it was not due yet")
+	tuesday := report("tuesday", 0)
+	require.False(t, tuesday.Again, "another day, and nothing in it either")
+	require.Equal(t, 1, tuesday.Missing)
+	_, err := b.DB.Pool.Exec(t.Context(), "delete from findings") // as if whoever took it had died before
+	require.NoError(t, err)
+	again := report("tuesday", 0)
+	require.True(t, again.Again)
+	require.Equal(t, 1, again.Missing)
+	list := must(b.Service.ListFindings(t.Context(), b.Operator, false, model.PageRequest{}))
+	require.Equal(t, "missing", list.Data[0].Kind)
+	must(b.Service.CloseFinding(t.Context(), b.Operator, model.FindingRequest{ID: list.Data[0].ID, Reason: "It comes tomorrow."}))
+	report("tuesday", 0)
+	require.Empty(t, findings(t, b), "the same report opens nothing anew")
+	report("wednesday", 0)
+	require.Equal(t, []string{"missing"}, findings(t, b), "another one does")
 }
 
 func TestEveryDifferenceIsAFindingUntilItIsClosed(t *testing.T) {
