@@ -8,7 +8,9 @@ import (
 
 // Vitals are the figures that page somebody. They are of all partners.
 type Vitals struct {
-	Doubt          []DoubtVital  // money whose way is unknown or barred
+	Doubt          []DoubtVital // money whose way is unknown or barred
+	Unconfirmed    []RailVital  // payouts that rails accepted and no report has confirmed
+	Findings       []FindingVital
 	OldestUnpaid   time.Duration // since the oldest payout that nothing blocks was made, while it is not released
 	Unnumbered     int64         // events that wait for the relay, counted up to a bound
 	RelayLag       time.Duration // since the oldest of them happened
@@ -31,6 +33,19 @@ type DoubtVital struct {
 	Count    int64
 	Amount   int64 // minor units; cut to 64 bits
 	Oldest   time.Duration
+}
+
+// RailVital is what a rail still has to confirm.
+type RailVital struct {
+	Rail   string
+	Oldest time.Duration // since it accepted the oldest of them
+}
+
+// FindingVital is how many differences of a kind nobody has closed.
+type FindingVital struct {
+	Kind   FindingKind
+	Count  int64
+	Oldest time.Duration
 }
 
 // FeedVital is how a feed is doing.
@@ -95,6 +110,9 @@ func (s *Service) vitalLists(ctx context.Context, v *Vitals) error {
 	for _, d := range doubts {
 		v.Doubt = append(v.Doubt, DoubtVital{d.Status, d.Reason, d.Currency, d.Count, d.Amount, time.Duration(d.Seconds) * time.Second})
 	}
+	if err := s.reportVitals(ctx, v); err != nil {
+		return err
+	}
 	var feeds []struct {
 		Source, URL       string
 		Seconds, Failures int64
@@ -103,6 +121,33 @@ func (s *Service) vitalLists(ctx context.Context, v *Vitals) error {
 		from feed_polls order by 1, 2`)
 	for _, f := range feeds {
 		v.Feeds = append(v.Feeds, FeedVital{f.Source, f.URL, time.Duration(f.Seconds) * time.Second, f.Failures})
+	}
+	return err
+}
+
+// reportVitals reads what reports have left open. Of each rail the index gives the
+// oldest payout, however many wait.
+func (s *Service) reportVitals(ctx context.Context, v *Vitals) error {
+	var rows []struct {
+		Name           string
+		Count, Seconds int64
+	}
+	err := s.preparedRows(ctx, s.pool, &rows, `with recursive oldest as (
+			(select provider, released_at from payouts where status = 'released' order by provider, released_at limit 1)
+			union all select n.provider, n.released_at from oldest o cross join lateral (select provider, released_at from payouts
+				where status = 'released' and provider > o.provider order by provider, released_at limit 1) n)
+		select provider as name, 0::bigint as count, extract(epoch from `+businessNow+` - released_at)::bigint as seconds from oldest order by 1`)
+	if err != nil {
+		return fmt.Errorf("read what is unconfirmed: %w", err)
+	}
+	for _, r := range rows {
+		v.Unconfirmed = append(v.Unconfirmed, RailVital{r.Name, time.Duration(max(0, r.Seconds)) * time.Second})
+	}
+	rows = nil
+	err = s.preparedRows(ctx, s.pool, &rows, `select kind as name, count(*) as count, extract(epoch from `+businessNow+` - min(created_at))::bigint as seconds
+		from findings where closed_at is null group by 1 order by 1`)
+	for _, f := range rows {
+		v.Findings = append(v.Findings, FindingVital{f.Name, f.Count, time.Duration(max(0, f.Seconds)) * time.Second})
 	}
 	return err
 }

@@ -73,3 +73,23 @@ func TestMoneyInDoubtIsCountedByItsReason(t *testing.T) {
 		require.GreaterOrEqual(t, doubt[0].Oldest, time.Hour)
 	}
 }
+
+func TestWhatReportsLeaveOpenIsAged(t *testing.T) {
+	t.Parallel()
+	b, _, payout := ending(t, modeltest.Accepted)
+	b.After(50 * time.Hour)
+	v := must(b.Service.Vitals(t.Context(), b.Operator))
+	require.Len(t, v.Unconfirmed, 1)
+	require.Equal(t, modeltest.RailName, v.Unconfirmed[0].Rail)
+	require.GreaterOrEqual(t, v.Unconfirmed[0].Oldest, 50*time.Hour)
+	require.Empty(t, v.Findings)
+
+	reconcile(t, b, "r", line(payout, "settled"), line(payout, "settled"))
+	b.After(time.Hour)
+	v = must(b.Service.Vitals(t.Context(), b.Operator))
+	require.Empty(t, v.Unconfirmed)
+	require.Len(t, v.Findings, 1)
+	require.Equal(t, model.ResultDuplicate, v.Findings[0].Kind)
+	require.EqualValues(t, 1, v.Findings[0].Count)
+	require.GreaterOrEqual(t, v.Findings[0].Oldest, time.Hour)
+}

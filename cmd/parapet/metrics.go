@@ -84,6 +84,9 @@ var (
 	doubtCount     = vital("payouts_in_doubt", "Payouts that are reconciling or blocked.", "status", "reason", "currency")
 	doubtAmount    = vital("money_in_doubt_minor_units", "Their sum, in minor units.", "status", "reason", "currency")
 	doubtAge       = vital("payouts_in_doubt_oldest_seconds", "Age of the oldest of them.", "status", "reason", "currency")
+	unconfirmedAge = vital("payout_oldest_unconfirmed_seconds", "Time since a rail accepted the oldest payout that none of its reports has confirmed.", "rail")
+	findingCount   = vital("findings_open", "Differences between rails' reports and payouts that nobody has closed.", "kind")
+	findingAge     = vital("findings_oldest_seconds", "Age of the oldest of them.", "kind")
 	relayWaiting   = vital("events_unnumbered", "Events that wait for the relay.")
 	relayLag       = vital("relay_lag_seconds", "Age of the oldest event that waits for the relay.")
 	parked         = vital("deliveries_parked", "Webhook deliveries that are sent again by hand only.")
@@ -103,7 +106,7 @@ var (
 // Describe implements prometheus.Collector.
 func (v *vitals) Describe(out chan<- *prometheus.Desc) {
 	for _, desc := range []*prometheus.Desc{
-		vitalsUp, oldestUnpaid, doubtCount, doubtAmount, doubtAge, relayWaiting, relayLag, parked, failing, disabled,
+		vitalsUp, oldestUnpaid, doubtCount, doubtAmount, doubtAge, unconfirmedAge, findingCount, findingAge, relayWaiting, relayLag, parked, failing, disabled,
 		feedAge, feedFailures, reviewsOverdue, expiryOverdue, violations, unchecked, stopped, queueDepth, queueOverdue,
 	} {
 		out <- desc
@@ -139,6 +142,13 @@ func (v *vitals) Collect(out chan<- prometheus.Metric) {
 		tell(doubtCount, float64(d.Count), string(d.Status), d.Reason, d.Currency)
 		tell(doubtAmount, float64(d.Amount), string(d.Status), d.Reason, d.Currency)
 		tell(doubtAge, d.Oldest.Seconds(), string(d.Status), d.Reason, d.Currency)
+	}
+	for _, r := range figures.Unconfirmed {
+		tell(unconfirmedAge, r.Oldest.Seconds(), r.Rail)
+	}
+	for _, f := range figures.Findings {
+		tell(findingCount, float64(f.Count), f.Kind)
+		tell(findingAge, f.Oldest.Seconds(), f.Kind)
 	}
 	for _, f := range figures.Feeds {
 		tell(feedAge, f.Age.Seconds(), f.Source, f.URL)
