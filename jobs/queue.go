@@ -8,6 +8,7 @@
 //	verify_payout_method  payouts   asks the rail about an account         tried again
 //	release_payout        payouts   pays through the rail                  the sweep asks again while it is due
 //	write_files           sweeps    writes a bank's files                  the next period tries again
+//	delete_files          sweeps    removes documents that were erased     tried again; nothing else knows of them
 //	poll_feed             feeds     reads a hazard feed                    the next period tries again
 //	drain_endpoint        webhooks   sends an endpoint its events           a sweep starts another
 //	sweep                 sweeps    moves what is due, revives lost jobs   the next period tries again

@@ -57,6 +57,7 @@ var policies = map[string]river.InsertOpts{
 	// overdue: jobs that live for weeks would pile up behind a broken one.
 	"release_payout":   {Queue: queuePayouts, MaxAttempts: 3},
 	"write_files":      {Queue: queueSweeps, MaxAttempts: 1},
+	"delete_files":     {Queue: queueSweeps, MaxAttempts: 25},
 	"poll_feed":        {Queue: queueFeeds, MaxAttempts: 1},
 	"sweep":            {Queue: queueSweeps, MaxAttempts: 1},
 	"check_invariants": {Queue: queueChecks, MaxAttempts: 1},
@@ -128,6 +129,9 @@ func (c Config) workers() *river.Workers {
 	river.AddWorker(workers, &verifyPayoutMethod{service: c.Service, rail: c.Rail})
 	river.AddWorker(workers, &releasePayout{service: c.Service, rail: c.Rail, log: c.Log, tracer: c.Tracer})
 	river.AddWorker(workers, &writeFiles{service: c.Service, rail: c.Rail})
+	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, job *river.Job[model.DeleteFiles]) error {
+		return c.Service.DeleteFiles(ctx, job.Args.Keys)
+	}))
 	river.AddWorker(workers, &drainEndpoint{service: c.Service, sender: c.Sender})
 	river.AddWorker(workers, &pollFeed{service: c.Service, fetch: c.Fetch})
 	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, _ *river.Job[sweep]) error {

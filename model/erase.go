@@ -46,8 +46,9 @@ type erasure struct {
 // numbers, documents, messages and what partners noted beside them, in the records
 // and in the events that told of them. Amounts, terms, places, decisions and
 // fingerprints stay, and so does every hash: the history is proved as before, and
-// counts what was redacted. Documents go when the records have; an error then names
-// those that are left. A second time changes nothing. Who is still covered, or has
+// counts what was redacted. What operators gave as their reasons stays too, because the
+// audit log cannot be changed. Documents go when the records have; where that fails the
+// workers try again. A second time changes nothing. Who is still covered, or has
 // a claim open, cannot be erased yet. Operators only. Errors: validation_failed,
 // not_found, state_conflict.
 func (s *Service) EraseHolder(ctx context.Context, actor Actor, in ErasureRequest) (*Erasure, error) {
@@ -70,18 +71,28 @@ func (s *Service) EraseHolder(ctx context.Context, actor Actor, in ErasureReques
 		}
 		// Who was erased is not said: that would be the one place left that names them.
 		u.about(in.Partner, fmt.Sprintf("%d policies, %d quotes", len(e.policies), len(e.quotes)), &in.Reason)
+		if len(e.files) > 0 {
+			u.enqueue(DeleteFiles{Keys: e.files})
+		}
 		return firstOf(e.redactEvents(ctx), e.redactQuotes(ctx), e.redactRows(ctx))
 	})
 	if err != nil {
 		return nil, err
 	}
-	var left []error
-	for _, key := range e.files {
-		if err := s.files.Delete(context.WithoutCancel(ctx), key); err != nil {
-			left = append(left, fmt.Errorf("delete the document %s by hand: %w", key, err))
-		}
+	if err := s.DeleteFiles(context.WithoutCancel(ctx), e.files); err != nil {
+		return &e.Erasure, fmt.Errorf("documents are left, which the workers try to delete again: %w", err)
 	}
-	return &e.Erasure, errors.Join(left...)
+	return &e.Erasure, nil
+}
+
+// DeleteFiles removes documents whose records are erased. One that is gone is no
+// error.
+func (s *Service) DeleteFiles(ctx context.Context, keys []string) error {
+	var left []error
+	for _, key := range keys {
+		left = append(left, s.files.Delete(ctx, key))
+	}
+	return errors.Join(left...)
 }
 
 // find locks the policies and lists what belongs to them.
@@ -154,7 +165,7 @@ var personal = map[string]map[string]string{
 	nounQuote.name:        {"/context/policyholder": "null", "/metadata": "{}"},
 	nounPolicy.name:       {"/policyholder": "null", "/metadata": "{}"},
 	nounClaim.name:        {"/description": "null", "/metadata": "{}"},
-	nounAttachment.name:   {"/file_name": `"` + erased + `"`, "/description": "null"},
+	nounAttachment.name:   {"/file_name": `"` + erased + `"`, "/description": "null", "/purpose": "null"},
 	nounMessage.name:      {"/body": `"` + erased + `"`},
 	nounPayoutMethod.name: {"/beneficiary/name": `"` + erased + `"`, "/display/last4": `""`, "/metadata": "{}"},
 }
@@ -175,13 +186,14 @@ func (e *erasure) redactRows(ctx context.Context) error {
 	}{
 		{"update policies set policyholder = null, metadata = case when metadata is not null then '{}'::json end where partner = ? and id in (?)", list(e.policies)},
 		{"update claims set description = null, metadata = case when metadata is not null then '{}'::json end where partner = ? and id in (?)", list(e.claims)},
-		{"update attachments set file_name = '" + erased + "', description = null, storage_key = '' where partner = ? and id in (?)", list(e.attached)},
+		{"update attachments set file_name = '" + erased + "', description = null, purpose = null, storage_key = '' where partner = ? and id in (?)", list(e.attached)},
 		{"update messages set body = '" + erased + "' where partner = ? and id in (?)", list(e.messages)},
 		{"update payout_methods set beneficiary_name = '" + erased + "', last4 = '', sealed = '', metadata = case when metadata is not null then '{}'::json end where partner = ? and id in (?)", list(e.methods)},
 		{`update timeline_entries set summary = regexp_replace(regexp_replace(summary, 'ending in \S+', 'that was erased'), '^The document .* was added', 'A document was added'),
 			data = case when data->>'file_name' is not null then (data::jsonb - 'file_name')::json else data end
 			where partner = ? and claim_id in (?) and (kind like 'payout_method.%' or kind = 'claim.attachment_added')`, list(e.claims)},
-		{"delete from idempotency_keys where owner = 'partner/' || ? and resource_id in (?)", bun.List(ids)},
+		// Answers to operators are kept under their clients.
+		{"delete from idempotency_keys where (owner = 'partner/' || ? or owner like 'client/%') and resource_id in (?)", bun.List(ids)},
 	} {
 		if _, err := e.NewRaw(statement.text, e.partner, statement.of).Exec(ctx); err != nil {
 			return fmt.Errorf("erase: %w", err)
@@ -193,17 +205,18 @@ func (e *erasure) redactRows(ctx context.Context) error {
 func (e *erasure) redactQuotes(ctx context.Context) error {
 	var rows []struct {
 		ID      uuid.UUID `bun:"type:uuid"`
-		Context []byte
+		Context string
+		Ignored []string `bun:",array"`
 	}
-	if err := e.NewRaw("select id, context::text::bytea as context from quotes where partner = ? and id in (?) for no key update", e.partner, list(e.quotes)).Scan(ctx, &rows); err != nil {
+	if err := e.NewRaw("select id, context::text as context, ignored_context as ignored from quotes where partner = ? and id in (?) for no key update", e.partner, list(e.quotes)).Scan(ctx, &rows); err != nil {
 		return fmt.Errorf("read quotes: %w", err)
 	}
 	for _, row := range rows {
-		redacted, err := redact(row.Context, "", map[string]string{"/policyholder": "null"})
+		redacted, err := redact([]byte(`{"context":`+row.Context+`}`), "", redactingOf(nounQuote.name, row.Ignored))
 		if err != nil {
 			return err
 		}
-		_, err = e.NewRaw("update quotes set context = ?::json, metadata = case when metadata is not null then '{}'::json end where id = ? and partner = ?",
+		_, err = e.NewRaw("update quotes set context = ?::json->'context', metadata = case when metadata is not null then '{}'::json end where id = ? and partner = ?",
 			string(redacted), row.ID, e.partner).Exec(ctx)
 		if err != nil {
 			return fmt.Errorf("erase from quote: %w", err)
@@ -235,13 +248,15 @@ func (e *erasure) redactEvents(ctx context.Context) error {
 		SubjectType string
 		Data        []byte
 		Numbered    bool
+		Ignored     []string `bun:",array"`
 	}
 	var all []uuid.UUID
 	for _, ids := range [][]uuid.UUID{e.quotes, e.policies, e.claims, e.attached, e.messages, e.methods} {
 		all = append(all, ids...)
 	}
-	err := e.NewRaw(`select e.id, e.subject_type, e.data, n.event_id is not null as numbered from events e
+	err := e.NewRaw(`select e.id, e.subject_type, e.data, n.event_id is not null as numbered, q.ignored_context as ignored from events e
 		left join event_numbers n on n.event_id = e.id and n.partner = e.partner
+		left join quotes q on q.id = e.subject_id and q.partner = e.partner
 		where e.partner = ? and e.subject_id in (?) and not exists (select from event_redactions x where x.event_id = e.id and x.partner = e.partner)
 		order by e.id`, e.partner, list(all)).Scan(ctx, &rows)
 	if err != nil {
@@ -252,7 +267,7 @@ func (e *erasure) redactEvents(ctx context.Context) error {
 		return err
 	}
 	for _, row := range rows {
-		redacted, err := redact(row.Data, "/object", personal[row.SubjectType])
+		redacted, err := redact(row.Data, "/object", redactingOf(row.SubjectType, row.Ignored))
 		if err != nil {
 			return err
 		}

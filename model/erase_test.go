@@ -1,6 +1,9 @@
 package model_test
 
 import (
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -35,6 +38,100 @@ func hexed(text string) string {
 		out.WriteByte(digits[text[i]&15])
 	}
 	return out.String()
+}
+
+// person is somebody whose every text can be told from all others.
+func person(place string) string { return "Wilhelmina " + place + " Zzyzx" }
+
+// retold sends a request under a key, so that its answer is kept.
+func retold(actor model.Actor, operation string) model.Actor {
+	actor.Idempotency = &model.IdempotencyKey{Operation: operation, Key: "k", Request: []byte("r")}
+	return actor
+}
+
+// lived has everything that is known of a person written down, wherever a partner or an
+// operator can, and everything be paid that is owed them.
+func lived(t *testing.T, b *modeltest.Bundle, email string) (*wire.Policy, *wire.Claim, wire.Payout) {
+	t.Helper()
+	ctx, noted := t.Context(), func(place string) map[string]string { return map[string]string{"who": person(place)} }
+	ask := b.Ask("quake-circle", modeltest.Context{
+		"policyholder": map[string]any{"name": person("Quote"), "email": email},
+		"phone":        person("Context"), "location": map[string]any{"latitude": 24.17, "longitude": 121.65, "street": person("Street")},
+	})
+	ask.Metadata = noted("Priced")
+	quote := must(b.Service.CreateQuote(ctx, retold(b.Acme, "quote"), ask))
+	unbound := ask
+	unbound.Metadata = noted("Unbound")
+	must(b.Service.CreateQuote(ctx, b.Acme, unbound))
+	bind := model.BindRequest{QuoteID: quote.ID, Metadata: noted("Bound")}
+	policy := must(b.Service.BindPolicy(ctx, retold(b.Acme, "bind"), bind))
+	open := model.ClaimRequest{PolicyID: policy.ID, Description: new(person("Loss")), RequestedAmount: amount(125_000), Metadata: noted("Claimed")}
+	claim, _, err := b.Service.OpenClaim(ctx, retold(b.Acme, "claim"), open)
+	require.NoError(t, err)
+	must(b.Service.AddAttachment(ctx, retold(b.Acme, "attach"), claim.ID, model.AttachmentRequest{
+		FileName: person("File") + ".txt", ContentType: "text/plain", Content: []byte(person("Content")), Purpose: new(person("Purpose")), Description: new(person("Scan")),
+	}))
+	must(b.Service.AddMessage(ctx, retold(b.Acme, "message"), claim.ID, person("Message")))
+	method := modeltest.IBAN(claim.ID)
+	method.Beneficiary.Name, method.Metadata = person("Payee"), noted("Account")
+	must(b.Service.RecordPayoutMethod(ctx, retold(b.Acme, "method"), method))
+	must(b.Service.DecideClaim(ctx, retold(b.Operator, "decide"), model.DecisionRequest{ClaimID: claim.ID, Outcome: model.ClaimApproved}))
+	b.Work()
+	payout := only(t, b, claim)
+	reconcile(t, b, "day", line(payout, "settled"))
+	must(b.Service.CancelPolicy(ctx, retold(b.Operator, "cancel"), model.CancellationRequest{PolicyID: policy.ID, Reason: "They asked for it."}))
+	b.Relay()
+	return policy, claim, payout
+}
+
+func TestNothingOfAPersonIsLeft(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	const name, email = "Zzyzx", "zzyzx@example.com"
+	_, claim, payout := lived(t, b, email)
+	for _, table := range []string{"quotes", "policies", "claims", "attachments", "messages", "payout_methods", "timeline_entries", "events", "idempotency_keys"} {
+		require.Contains(t, everywhere(t, b, name), table)
+	}
+	files := func() (n int) {
+		require.NoError(t, filepath.WalkDir(b.Files, func(_ string, at fs.DirEntry, err error) error {
+			if err == nil && !at.IsDir() {
+				n++
+			}
+			return err
+		}))
+		return n
+	}
+	require.Equal(t, 1, files())
+
+	request := model.ErasureRequest{Partner: "acme", Email: email, Reason: "They asked for it."}
+	must(b.Service.EraseHolder(t.Context(), b.Operator, request))
+	require.Empty(t, everywhere(t, b, name))
+	require.Empty(t, everywhere(t, b, "DE89"))
+	require.Zero(t, files())
+	require.True(t, must(b.Service.ProveHistory(t.Context(), b.Operator, "acme")).Intact)
+	b.Work()
+
+	// What comes back later is owed as before, and there is nobody to pay it to.
+	back := line(payout, "returned")
+	require.Equal(t, map[string]int{"returned": 1}, reconcile(t, b, "later", back).Results)
+	again := b.Claim(claim.ID).Payouts[1]
+	require.Equal(t, "payout_method_missing", *again.BlockedReason)
+	require.Empty(t, must(b.Service.Sent(t.Context(), modeltest.RailName, []string{payout.ID + ".1"})))
+}
+
+// A process that dies when the records are erased leaves the documents to the workers.
+func TestDocumentsGoWhoeverDies(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy, _, _ := lived(t, b, "zzyzx@example.com")
+	folder := filepath.Join(b.Files, "acme")
+	require.NoError(t, os.Rename(folder, folder+".away"))
+	must(b.Service.EraseHolder(t.Context(), b.Operator, model.ErasureRequest{Partner: "acme", PolicyID: policy.ID, Reason: "They asked for it."}))
+	require.NoError(t, os.Rename(folder+".away", folder))
+	documents := func() int { return len(must(os.ReadDir(folder))) }
+	require.Equal(t, 1, documents())
+	b.Work()
+	require.Zero(t, documents())
 }
 
 func TestAPolicyholderIsErasedAndTheHistoryProved(t *testing.T) {

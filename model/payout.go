@@ -114,11 +114,12 @@ func chosen(methods []*payoutMethodRow, claim uuid.UUID) *payoutMethodRow {
 	return best
 }
 
-// methodsOf are the usable methods of policies, oldest first.
+// methodsOf are the usable methods of policies, oldest first. One whose number was
+// erased pays nobody.
 func methodsOf(ctx context.Context, db bun.IDB, policies []*policyRow) (map[uuid.UUID][]*payoutMethodRow, error) {
 	var rows []*payoutMethodRow
 	err := db.NewSelect().Model(&rows).Where("pm.policy_id in (?)", bun.List(policyIDs(policies))).
-		Where("pm.status in (?, ?)", MethodPending, MethodVerified).OrderExpr("pm.id").Scan(ctx)
+		Where("pm.status in (?, ?)", MethodPending, MethodVerified).Where("length(pm.sealed) > 0").OrderExpr("pm.id").Scan(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read payout methods: %w", err)
 	}

@@ -5,13 +5,31 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// redact writes JSON again with other values at some pointers below one; null stays
+// redacting says what stands at a place of a record afterwards, and whether anything
+// is to be put there.
+type redacting func(at jsontext.Pointer) (value string, personal bool)
+
+// redactingOf is what is personal in a record of a kind. Of a quote it is also what its
+// context has beyond the schema: nobody knows what that is, and no price needs it.
+func redactingOf(kind string, ignored []string) redacting {
+	return func(at jsontext.Pointer) (string, bool) {
+		if value, found := personal[kind][string(at)]; found {
+			return value, true
+		}
+		beyond, inside := strings.CutPrefix(string(at), "/context")
+		return "null", inside && slices.Contains(ignored, strings.Join(slices.Collect(jsontext.Pointer(beyond).Tokens()), "."))
+	}
+}
+
+// redact writes JSON again with other values at some places below one; null stays
 // null, what is not there stays away, and all else keeps its place and spelling.
-func redact(text []byte, below string, values map[string]string) ([]byte, error) {
+func redact(text []byte, below string, values redacting) ([]byte, error) {
 	var out bytes.Buffer
 	in, to := jsontext.NewDecoder(bytes.NewReader(text)), jsontext.NewEncoder(&out, jsontext.PreserveRawStrings(true), jsontext.CanonicalizeRawInts(false))
 	changed := false
@@ -38,21 +56,19 @@ func redact(text []byte, below string, values map[string]string) ([]byte, error)
 }
 
 // replaced writes another value behind a name that was just read.
-func replaced(in *jsontext.Decoder, to *jsontext.Encoder, below string, values map[string]string) (bool, error) {
+func replaced(in *jsontext.Decoder, to *jsontext.Encoder, below string, values redacting) (bool, error) {
 	kind, read := in.StackIndex(in.StackDepth())
 	if kind != '{' || read%2 == 0 {
 		return false, nil
 	}
-	for at, value := range values {
-		if in.StackPointer() != jsontext.Pointer(below+at) || in.PeekKind() == 'n' {
-			continue
-		}
-		was, err := in.ReadValue()
-		if err != nil {
-			return false, err
-		}
-		same := string(was) == value
-		return !same, to.WriteValue(jsontext.Value(value))
+	at, inside := strings.CutPrefix(string(in.StackPointer()), below)
+	value, personal := values(jsontext.Pointer(at))
+	if !inside || !personal || in.PeekKind() == 'n' {
+		return false, nil
 	}
-	return false, nil
+	was, err := in.ReadValue()
+	if err != nil {
+		return false, err
+	}
+	return string(was) != value, to.WriteValue(jsontext.Value(value))
 }

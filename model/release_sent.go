@@ -40,6 +40,9 @@ func (s *Service) Sent(ctx context.Context, rail string, keys []string) (map[str
 	for _, attempt := range attempts {
 		row := payouts[attempt.PayoutID]
 		method := methods[*row.PayoutMethodID]
+		if len(method.Sealed) == 0 {
+			continue
+		}
 		number, err := method.number(s.keys)
 		if err != nil {
 			return nil, fmt.Errorf("open account of %s: %w", nounPayoutMethod.id(method.ID), err)

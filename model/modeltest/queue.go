@@ -74,6 +74,8 @@ func parse(kind string, args []byte) (model.Job, error) {
 		return as[model.VerifyPayoutMethod](args)
 	case model.ReleasePayout{}.Kind():
 		return as[model.ReleasePayout](args)
+	case model.DeleteFiles{}.Kind():
+		return as[model.DeleteFiles](args)
 	case model.DrainEndpoint{}.Kind():
 		return as[model.DrainEndpoint](args)
 	default:

@@ -87,6 +87,8 @@ func (b *Bundle) run(job model.Job) bool {
 		b.verify(job)
 	case model.ReleasePayout:
 		return b.release(job)
+	case model.DeleteFiles:
+		require.NoError(b.t, b.Service.DeleteFiles(b.ctx, job.Keys))
 	case model.DrainEndpoint:
 		b.drain(job)
 	}
