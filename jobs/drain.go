@@ -2,11 +2,13 @@ package jobs
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/riverqueue/river"
+	"golang.org/x/sync/errgroup"
 
 	"parapet/jobs/webhook"
 	"parapet/model"
@@ -50,12 +52,46 @@ func (w *drainEndpoint) Work(ctx context.Context, job *river.Job[model.DrainEndp
 			}
 			continue
 		}
-		if err := w.service.KeepBatch(ctx, job.Args, batch, w.send(ctx, batch, func() bool { return working.Err() == nil })); err != nil {
+		if err := w.deliver(ctx, job.Args, batch, func() bool { return working.Err() == nil }, stop); err != nil {
 			return err
 		}
 	}
 	_, err := w.service.EndDrain(ctx, job.Args, true)
 	return err
+}
+
+// deliver sends a batch and what follows it, as long as everything arrives: while one
+// batch is sent the one before is kept and the next one read, so that the receiver does
+// not wait for the database. It says when the endpoint is lost to it.
+func (w *drainEndpoint) deliver(ctx context.Context, job model.DrainEndpoint, batch *model.Batch, inTime func() bool, lost func()) error {
+	keep := func() error { return nil } // the batch before
+	for batch != nil {
+		var ahead *model.Batch
+		var beside errgroup.Group
+		beside.Go(func() (err error) {
+			if err := keep(); err != nil {
+				return err
+			}
+			ahead, err = w.service.ReadAhead(ctx, job, batch)
+			return err
+		})
+		sent := w.send(ctx, batch, inTime)
+		if err := beside.Wait(); err != nil {
+			return err
+		}
+		gone := batch
+		keep = func() error {
+			kept, err := w.service.KeepBatch(ctx, job, gone, sent)
+			if !kept {
+				lost()
+			}
+			return err
+		}
+		if batch = ahead; !inTime() || slices.ContainsFunc(sent, func(s model.Sent) bool { return !s.Delivered }) {
+			batch = nil
+		}
+	}
+	return keep()
 }
 
 // live shows that the drain lives until it is told to end, and says when the endpoint

@@ -33,6 +33,13 @@ func (s *shop) relayed() {
 	}
 }
 
+// keeps keeps what became of a batch.
+func (s *shop) keeps(job model.DrainEndpoint, batch *model.Batch, sent []model.Sent) {
+	s.t.Helper()
+	_, err := s.Service.KeepBatch(s.t.Context(), job, batch, sent)
+	require.NoError(s.t, err)
+}
+
 func TestADrainThatDiesSendsAgain(t *testing.T) {
 	t.Parallel()
 	s := open(t)
@@ -52,7 +59,9 @@ func TestADrainThatDiesSendsAgain(t *testing.T) {
 	s.eventually(func() bool { return len(s.deliveries(endpoint)) == 1 }, "another takes over")
 	require.Len(t, r.all(), 2)
 	require.Equal(t, r.all()[0].header.Get("webhook-id"), r.all()[1].header.Get("webhook-id"), "by which a receiver knows it")
-	require.NoError(t, s.Service.KeepBatch(t.Context(), dead, batch, sent))
+	kept, err := s.Service.KeepBatch(t.Context(), dead, batch, sent)
+	require.NoError(t, err)
+	require.False(t, kept)
 	require.Len(t, s.deliveries(endpoint), 1, "what came too late is not kept")
 	holds, err := s.Service.RenewDrain(t.Context(), dead)
 	require.NoError(t, err)
@@ -76,7 +85,7 @@ func TestADrainOutOfTimeKeepsWhatItSent(t *testing.T) {
 	require.NoError(t, err)
 	var begun atomic.Int64
 	worker := &drainEndpoint{service: s.Service, sender: s.sender()}
-	require.NoError(t, s.Service.KeepBatch(t.Context(), job, batch, worker.send(t.Context(), batch, func() bool { return begun.Add(1) <= 5 })))
+	s.keeps(job, batch, worker.send(t.Context(), batch, func() bool { return begun.Add(1) <= 5 }))
 	require.Len(t, r.all(), 5)
 	require.Equal(t, 5, s.count("deliveries where status = 'delivered'"))
 	s.start()
@@ -99,7 +108,7 @@ func TestADrainOfADisabledEndpointSendsNoMore(t *testing.T) {
 	holds, err := s.Service.RenewDrain(t.Context(), job)
 	require.NoError(t, err)
 	require.False(t, holds)
-	require.NoError(t, s.Service.KeepBatch(t.Context(), job, batch, nil))
+	s.keeps(job, batch, nil)
 	again, err := s.Service.TakeBatch(t.Context(), job)
 	require.NoError(t, err)
 	require.Nil(t, again)
@@ -133,7 +142,7 @@ func TestAFormerAddressIsNotHeard(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, held, "the same address again takes nothing back")
 	change(healthy.URL)
-	require.NoError(t, s.Service.KeepBatch(t.Context(), job, batch, sent))
+	s.keeps(job, batch, sent)
 	require.Zero(t, s.count("deliveries"))
 	s.start()
 	s.eventually(func() bool { return s.count("deliveries where status = 'delivered'") == 1 }, "the new address has it")
@@ -154,7 +163,7 @@ func TestOnlyTheAddressThatAnsweredIsDisabled(t *testing.T) {
 	worker := &drainEndpoint{service: s.Service, sender: s.sender()}
 	sent := worker.send(t.Context(), batch, func() bool { return true })
 	batch.URL = "https://former.example.com/"
-	require.NoError(t, s.Service.KeepBatch(t.Context(), job, batch, sent))
+	s.keeps(job, batch, sent)
 	require.Equal(t, 1, s.count("webhook_endpoints where status = 'enabled'"))
 }
 
@@ -319,7 +328,7 @@ func TestRetryAfterCountsBesideSuccesses(t *testing.T) {
 	batch, err := s.Service.TakeBatch(t.Context(), job)
 	require.NoError(t, err)
 	worker := &drainEndpoint{service: s.Service, sender: s.sender()}
-	require.NoError(t, s.Service.KeepBatch(t.Context(), job, batch, worker.send(t.Context(), batch, func() bool { return true })))
+	s.keeps(job, batch, worker.send(t.Context(), batch, func() bool { return true }))
 	require.Equal(t, 2, s.count("deliveries where status = 'delivered'"))
 	require.Equal(t, 1, s.count("webhook_progress where allowance = 128"))
 	s.start()

@@ -47,6 +47,8 @@ type Batch struct {
 	Items   []Dispatch
 	// Position is the sequence the endpoint has come to when the batch is kept.
 	Position int64
+	types    []string // the endpoint's; nil for all
+	full     bool     // with as many new events as an endpoint that bears all is sent
 }
 
 // Dispatch is one event to be sent.
@@ -88,7 +90,7 @@ func (s *Service) TakeBatch(ctx context.Context, job DrainEndpoint) (*Batch, err
 		if err != nil || row == nil {
 			return err
 		}
-		batch = &Batch{URL: row.URL, Ordered: row.Ordered, Position: progress.Position}
+		batch = &Batch{URL: row.URL, Ordered: row.Ordered, Position: progress.Position, types: row.wanted()}
 		if batch.Secrets, err = row.secrets(s.keys, u.now); err != nil {
 			return fmt.Errorf("open secret of %s: %w", job.Endpoint, err)
 		}

@@ -41,11 +41,12 @@ type Sent struct {
 
 // KeepBatch keeps what became of a batch and how far the endpoint has come, in one
 // transaction. A batch that another drain may have sent meanwhile is not kept.
-func (s *Service) KeepBatch(ctx context.Context, job DrainEndpoint, batch *Batch, sent []Sent) error {
+func (s *Service) KeepBatch(ctx context.Context, job DrainEndpoint, batch *Batch, sent []Sent) (kept bool, err error) {
 	var disable string
-	err := s.change(ctx, System(), func(ctx context.Context, u *unit) error {
+	err = s.change(ctx, System(), func(ctx context.Context, u *unit) error {
 		progress, err := u.holding(ctx, job)
-		if err != nil || progress == nil {
+		kept = progress != nil
+		if err != nil || !kept {
 			return err
 		}
 		disable = progress.bear(u.now, sent, u.svc.webhooks)
@@ -62,9 +63,9 @@ func (s *Service) KeepBatch(ctx context.Context, job DrainEndpoint, batch *Batch
 		return nil
 	})
 	if err != nil || disable == "" {
-		return err
+		return kept, err
 	}
-	return s.disableEndpoint(ctx, job, batch.URL, disable)
+	return kept, s.disableEndpoint(ctx, job, batch.URL, disable)
 }
 
 // tried is a delivery with its attempt, and when the next one is due. The batch's own

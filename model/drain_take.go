@@ -81,26 +81,13 @@ func (u *unit) takeNew(ctx context.Context, row *endpointRow, progress *progress
 	if end == progress.Position {
 		return nil
 	}
-	var rows []numberedEvent
-	types := row.EventTypes
-	if slices.Contains(types, AllEvents) {
-		types = nil
-	}
-	text := u.svc.texts.of(&rows, fmt.Sprint("new ", types == nil), func() string {
-		q := numbered(u.NewSelect().Model(&rows)).Where("n.partner = $1").Where("n.sequence > $2").Where("n.sequence <= $3")
-		if types == nil {
-			q = q.Where("$5::text[] is null") // every statement takes the same
-		} else {
-			q = q.Where("e.type = any($5::text[])")
-		}
-		return q.OrderExpr("n.sequence").String() + " limit $4"
-	})
-	if err := u.svc.preparedRows(ctx, u.pg, &rows, text, row.Partner, progress.Position, end, allowed, types); err != nil {
+	rows, err := u.svc.news(ctx, u.pg, row.Partner, batch.types, progress.Position, end, allowed)
+	if err != nil {
 		return err
 	}
 	batch.Position = end
 	if len(rows) == allowed {
-		batch.Position = rows[len(rows)-1].Sequence
+		batch.Position, batch.full = rows[len(rows)-1].Sequence, allowed == drainBatch
 	}
 	blocked, err := u.blocked(ctx, row, rows)
 	if err != nil {
@@ -113,6 +100,56 @@ func (u *unit) takeNew(ctx context.Context, row *endpointRow, progress *progress
 		batch.Items[len(batch.Items)-1].Held = blocked[rows[i].SubjectID]
 	}
 	return nil
+}
+
+// wanted are the types an endpoint asked for; nil for all.
+func (r *endpointRow) wanted() []string {
+	if slices.Contains(r.EventTypes, AllEvents) {
+		return nil
+	}
+	return r.EventTypes
+}
+
+// news are the first of a partner's events of the types between two sequences.
+func (s *Service) news(ctx context.Context, on querier, partner string, types []string, after, end int64, limit int) ([]numberedEvent, error) {
+	var rows []numberedEvent
+	text := s.texts.of(&rows, fmt.Sprint("new ", types == nil), func() string {
+		q := numbered(s.db.NewSelect().Model(&rows)).Where("n.partner = $1").Where("n.sequence > $2").Where("n.sequence <= $3")
+		if types == nil {
+			q = q.Where("$5::text[] is null") // every statement takes the same
+		} else {
+			q = q.Where("e.type = any($5::text[])")
+		}
+		return q.OrderExpr("n.sequence").String() + " limit $4"
+	})
+	return rows, s.preparedRows(ctx, on, &rows, text, partner, after, end, limit, types)
+}
+
+// ReadAhead reads what follows a batch, to be sent while that batch is being kept; nil
+// unless the endpoint bears a full batch and there is another, and when something is due
+// again, which goes first. It may be sent only when all of the batch arrived: an endpoint
+// that begins to fail is sent no more.
+func (s *Service) ReadAhead(ctx context.Context, job DrainEndpoint, batch *Batch) (*Batch, error) {
+	id, err := nounEndpoint.parse(job.Endpoint)
+	if err != nil || !batch.full || batch.Ordered {
+		return nil, err
+	}
+	again, err := s.preparedCount(ctx, "select count(*) from (select from deliveries where endpoint_id = $1 and partner = $2 and status = 'pending' and next_attempt_at <= ("+businessNow+") limit 1) due",
+		id, job.Partner)
+	if err != nil || again > 0 {
+		return nil, explain(err)
+	}
+	rows, err := s.news(ctx, s.pool, job.Partner, batch.types, batch.Position, batch.Position+drainWindow, drainBatch)
+	if err != nil || len(rows) < drainBatch {
+		return nil, explain(err)
+	}
+	ahead := &Batch{URL: batch.URL, Secrets: batch.Secrets, Position: rows[len(rows)-1].Sequence, types: batch.types, full: true}
+	for i := range rows {
+		if err := ahead.add(&rows[i], nil); err != nil {
+			return nil, err
+		}
+	}
+	return ahead, nil
 }
 
 // blocked are the subjects whose earlier events an ordered endpoint still waits
