@@ -2,13 +2,9 @@ package model
 
 import (
 	"context"
-	"crypto/ed25519"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
@@ -221,70 +217,6 @@ func (e *erasure) redactQuotes(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("erase from quote: %w", err)
 		}
-	}
-	return nil
-}
-
-// redaction is what was taken out of an event's data, signed.
-type redaction struct {
-	bun.BaseModel `bun:"table:event_redactions"`
-
-	EventID      uuid.UUID `bun:",pk,type:uuid"`
-	Partner      string    `bun:",pk"`
-	RedactedAt   time.Time
-	DataHash     []byte
-	RedactedHash []byte
-	Signature    []byte
-}
-
-// text is what is signed: five lines, the first names the purpose.
-func (r *redaction) text() []byte {
-	return fmt.Appendf(nil, "parapet redaction\n%s\n%s\n%s\n%s", r.Partner, nounEvent.id(r.EventID), hex.EncodeToString(r.DataHash), hex.EncodeToString(r.RedactedHash))
-}
-
-func (e *erasure) redactEvents(ctx context.Context) error {
-	var rows []struct {
-		ID          uuid.UUID `bun:"type:uuid"`
-		SubjectType string
-		Data        []byte
-		Numbered    bool
-		Ignored     []string `bun:",array"`
-	}
-	var all []uuid.UUID
-	for _, ids := range [][]uuid.UUID{e.quotes, e.policies, e.claims, e.attached, e.messages, e.methods} {
-		all = append(all, ids...)
-	}
-	err := e.NewRaw(`select e.id, e.subject_type, e.data, n.event_id is not null as numbered, q.ignored_context as ignored from events e
-		left join event_numbers n on n.event_id = e.id and n.partner = e.partner
-		left join quotes q on q.id = e.subject_id and q.partner = e.partner
-		where e.partner = ? and e.subject_id in (?) and not exists (select from event_redactions x where x.event_id = e.id and x.partner = e.partner)
-		order by e.id`, e.partner, list(all)).Scan(ctx, &rows)
-	if err != nil {
-		return fmt.Errorf("read events: %w", err)
-	}
-	key, err := e.svc.checkpointKey()
-	if err != nil {
-		return err
-	}
-	for _, row := range rows {
-		redacted, err := redact(row.Data, "/object", redactingOf(row.SubjectType, row.Ignored))
-		if err != nil {
-			return err
-		}
-		if string(redacted) == string(row.Data) {
-			continue
-		}
-		if !row.Numbered { // its hash would be drawn from what is left of it
-			return Fail(CodeStateConflict, "An event about it has no number yet; try again in a second.")
-		}
-		before, after := sha256.Sum256(row.Data), sha256.Sum256(redacted)
-		mark := &redaction{EventID: row.ID, Partner: e.partner, RedactedAt: e.now, DataHash: before[:], RedactedHash: after[:]}
-		mark.Signature = ed25519.Sign(key, mark.text())
-		e.insert(mark)
-		if _, err := e.NewRaw("update events set data = ? where id = ? and partner = ?", redacted, row.ID, e.partner).Exec(ctx); err != nil {
-			return fmt.Errorf("redact event: %w", err)
-		}
-		e.Events++
 	}
 	return nil
 }

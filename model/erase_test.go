@@ -1,6 +1,7 @@
 package model_test
 
 import (
+	"bytes"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -168,14 +169,7 @@ func TestAPolicyholderIsErasedAndTheHistoryProved(t *testing.T) {
 	b.Sweep()
 	_, err = erase()
 	require.Equal(t, model.CodeStateConflict, failure(t, err).Code, "the payout is not reconciled")
-	payout := only(t, b, claim)
-	one := 1
-	_, err = b.Service.Reconcile(t.Context(), b.Operator, model.Report{
-		Rail: modeltest.RailName, Name: "day", Lines: &one, Sums: map[string]int64{payout.Amount.Currency: payout.Amount.Amount},
-	}, func(each func(model.ReportLine) error) error {
-		return each(model.ReportLine{Key: payout.ID + ".1", Reference: *payout.ProviderReference, Amount: payout.Amount, Status: "settled", At: b.Now()})
-	})
-	require.NoError(t, err)
+	reconcile(t, b, "day", line(only(t, b, claim), "settled"))
 	require.Equal(t, "closed", b.Claim(claim.ID).Status)
 	b.Sweep()
 	b.Relay()
@@ -187,6 +181,14 @@ func TestAPolicyholderIsErasedAndTheHistoryProved(t *testing.T) {
 	whole := proof()
 	require.True(t, whole.Intact)
 	require.Contains(t, everywhere(t, b, name), "events")
+
+	ours := b.Service
+	keys := modeltest.Keys()
+	keys.Fingerprint = bytes.Repeat([]byte{9}, 32)
+	b.Service = serving(t, b, keys)
+	_, err = erase()
+	require.Equal(t, model.CodeStateConflict, failure(t, err).Code, "another key would sign what nobody takes for ours")
+	b.Service = ours
 
 	done, err := erase()
 	require.NoError(t, err)

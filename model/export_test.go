@@ -15,6 +15,9 @@ import (
 	"parapet/model/trigger"
 )
 
+// SealedSecrets are the columns that a rotation seals anew.
+const SealedSecrets = sealedSecrets
+
 // Constraints are the names that constraint.go gives a sentence.
 func Constraints() []string { return slices.Sorted(maps.Keys(constraints)) }
 

@@ -3,6 +3,7 @@ package model_test
 import (
 	"bytes"
 	"encoding/base64"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -17,13 +18,16 @@ import (
 // knowing is the service of a process that knows these keys, the first of which seals.
 func knowing(t *testing.T, b *modeltest.Bundle, keys ...model.SealKey) *model.Service {
 	t.Helper()
+	return serving(t, b, model.Keys{Seal: keys, Fingerprint: modeltest.Keys().Fingerprint})
+}
+
+// serving is the service of a process that has these keys.
+func serving(t *testing.T, b *modeltest.Bundle, keys model.Keys) *model.Service {
+	t.Helper()
 	files, err := filestore.OpenFolder(b.Files)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, files.Close()) })
-	service, err := model.New(model.Config{
-		DB: b.DB, Queue: modeltest.Queue{}, Files: files, Development: true,
-		Keys: model.Keys{Seal: keys, Fingerprint: modeltest.Keys().Fingerprint},
-	})
+	service, err := model.New(model.Config{DB: b.DB, Queue: modeltest.Queue{}, Files: files, Development: true, Keys: keys})
 	require.NoError(t, err)
 	return service
 }
@@ -91,4 +95,46 @@ func TestKeysAreRotatedUnderWhatRuns(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, batch.Secrets[i], "deliveries are signed as before")
 	}
+}
+
+// unsealed are the columns of bytes that no key seals: hashes, signatures and what
+// partners are sent.
+var unsealed = []string{
+	"event_checkpoints.hash", "event_checkpoints.signature", "event_numbers.hash", "event_redactions.data_hash", "event_redactions.redacted_hash",
+	"event_redactions.signature", "events.data", "idempotency_keys.request_hash", "observations.digest",
+}
+
+func TestEverySealedColumnIsRotated(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	var columns []string
+	err := b.DB.Bun.NewRaw(`select table_name || '.' || column_name from information_schema.columns
+		where table_schema = 'public' and data_type = 'bytea' order by 1`).Scan(t.Context(), &columns)
+	require.NoError(t, err)
+	var rotated []string
+	for _, part := range regexp.MustCompile(`'(\w+)'(?: as place)?, (\w+) from`).FindAllStringSubmatch(model.SealedSecrets, -1) {
+		rotated = append(rotated, part[1]+"."+part[2])
+	}
+	require.ElementsMatch(t, columns, append(rotated, unsealed...), "a column of bytes is sealed and rotated, or not sealed")
+}
+
+// TestARotationThatLeftSomeIsRunAgain lets another process hold a secret meanwhile.
+func TestARotationThatLeftSomeIsRunAgain(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	for range 3 {
+		url := "https://hooks.example.com/"
+		must(b.Service.CreateWebhookEndpoint(t.Context(), b.Acme, model.WebhookEndpointRequest{URL: &url}))
+	}
+	old := modeltest.Keys().Seal[0]
+	both := knowing(t, b, model.SealKey{ID: "k2", Secret: bytes.Repeat([]byte{7}, 32)}, old)
+	tx, err := b.DB.Pool.Begin(t.Context())
+	require.NoError(t, err)
+	_, err = tx.Exec(t.Context(), "select from webhook_endpoints limit 1 for update")
+	require.NoError(t, err)
+	require.EqualValues(t, 2, must(both.Reseal(t.Context(), b.Operator)))
+	require.Equal(t, map[string]int64{"k2": 2, old.ID: 1}, must(both.SealedBy(t.Context(), b.Operator)))
+	require.NoError(t, tx.Rollback(t.Context()))
+	require.EqualValues(t, 1, must(both.Reseal(t.Context(), b.Operator)))
+	require.Equal(t, map[string]int64{"k2": 3}, must(both.SealedBy(t.Context(), b.Operator)))
 }
