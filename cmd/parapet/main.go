@@ -11,8 +11,11 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"strings"
 	"syscall"
 	"time"
+
+	"parapet/model"
 )
 
 // command is one verb of the binary.
@@ -63,7 +66,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if len(args) > 0 {
 		for _, c := range commands() {
 			if c.name == args[0] {
-				return c.run(ctx, args[1:], out)
+				return spoken(c.run(ctx, args[1:], out))
 			}
 		}
 	}
@@ -72,6 +75,24 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return nil
 	}
 	return fmt.Errorf("there is no command %q", args[0])
+}
+
+// spoken is an error of the domain with every member that is wrong: at a terminal
+// nobody can look into errors.
+func spoken(err error) error {
+	var known *model.Error
+	if !errors.As(err, &known) || len(known.Fields) == 0 {
+		return err
+	}
+	return withFlaws(err, known.Fields)
+}
+
+func withFlaws(err error, fields []model.FieldError) error {
+	var lines strings.Builder
+	for _, field := range fields {
+		lines.WriteString("\n  " + field.Pointer + ": " + field.Detail)
+	}
+	return fmt.Errorf("%w%s", err, lines.String())
 }
 
 func usage(out io.Writer) {

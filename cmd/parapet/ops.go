@@ -254,8 +254,12 @@ func (c *opsCall) print(request *http.Request, out io.Writer) error {
 	var said struct {
 		Data   map[string]jsontext.Value `json:"data"`
 		Errors []struct {
-			Message    string         `json:"message"`
-			Extensions map[string]any `json:"extensions"`
+			Message    string `json:"message"`
+			Extensions struct {
+				Code      string             `json:"code"`
+				RequestID string             `json:"request_id"`
+				Errors    []model.FieldError `json:"errors"`
+			} `json:"extensions"`
 		} `json:"errors"`
 	}
 	if err := json.UnmarshalRead(answer.Body, &said); err != nil {
@@ -273,5 +277,6 @@ func (c *opsCall) print(request *http.Request, out io.Writer) error {
 		return nil
 	}
 	e := said.Errors[0]
-	return fmt.Errorf("%v: %s (request %v)", e.Extensions["code"], e.Message, e.Extensions["request_id"])
+	err = fmt.Errorf("%s: %s (request %s)", e.Extensions.Code, e.Message, e.Extensions.RequestID)
+	return withFlaws(err, e.Extensions.Errors)
 }

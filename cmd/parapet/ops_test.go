@@ -45,6 +45,7 @@ func TestOperatorsWorkFromAShell(t *testing.T) {
 
 	_, err := w.shell(t, "decide-claim", "--claim-id", w.claim, "--outcome", "declined", "--reason-codes", "goodwill,operator-decision", "--note", "n")
 	require.ErrorContains(t, err, "validation_failed: ")
+	require.ErrorContains(t, err, "\n  /input/reasonCodes/0: Use ", "each member that is wrong is named")
 	_, err = w.shell(t, "decide-claim", "--claim-id", w.claim, "--outcome", "declined", "--note", "n")
 	require.ErrorContains(t, err, "state_conflict: ")
 	text, err := w.shell(t, "claims", "--select", "{ nodes { id messages(first: 0) { totalCount } } }")
