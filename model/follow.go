@@ -83,11 +83,11 @@ func (s *Service) FollowEvents(ctx context.Context, actor Actor, f EventFilter) 
 // whenever the bell rings.
 func (s *Service) eventsAfter(ctx context.Context, actor Actor, f *EventFilter, subject *uuid.UUID) ([]wire.Event, error) {
 	for {
-		head, err := s.preparedCount(ctx, "select coalesce("+lastNumber("sequence", "$1")+", 0)", f.Partner)
-		if err != nil || int64(head) <= f.After {
+		head, err := s.head(ctx, f.Partner)
+		if err != nil || head <= f.After {
 			return nil, err
 		}
-		through := min(int64(head), f.After+followWindow)
+		through := min(head, f.After+followWindow)
 		var rows []numberedEvent
 		err = f.query(s.db.NewSelect().Model(&rows), actor, subject).
 			Where("n.sequence > ? and n.sequence <= ?", f.After, through).OrderExpr("n.sequence").Limit(followBatch).Scan(ctx)
@@ -102,6 +102,12 @@ func (s *Service) eventsAfter(ctx context.Context, actor Actor, f *EventFilter, 
 			return publics(rows, (*numberedEvent).public), nil
 		}
 	}
+}
+
+// head is a partner's last sequence; 0 without events.
+func (s *Service) head(ctx context.Context, partner string) (int64, error) {
+	last, err := s.preparedCount(ctx, "select coalesce("+lastNumber("sequence", "$1")+", 0)", partner)
+	return int64(last), err
 }
 
 // FollowTimeline is a claim's story from the entry after a sequence on, as it is

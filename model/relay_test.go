@@ -198,18 +198,31 @@ func gaps(t *testing.T, b *modeltest.Bundle) (text string) {
 func TestAReaderWaitsForTheFirstEvent(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	heard := make(chan []wire.Event, 1)
-	go func() {
-		list, err := b.Service.ListEvents(t.Context(), b.Acme, model.EventFilter{Wait: model.MaxEventWait}, model.PageRequest{})
-		if err != nil {
-			t.Error(err)
-		}
-		heard <- list.Data
-	}()
-	b.Quote("rain-excess", nil)
+	wait := func(types ...model.EventType) <-chan []wire.Event {
+		heard := make(chan []wire.Event, 1)
+		go func() {
+			list, err := b.Service.ListEvents(t.Context(), b.Acme, model.EventFilter{Types: types, Wait: model.MaxEventWait}, model.PageRequest{})
+			if err != nil {
+				t.Error(err)
+			}
+			heard <- list.Data
+		}()
+		return heard
+	}
+	first, rare := wait(), wait(model.EventQuoteBound)
+	quote := b.Quote("rain-excess", nil)
 	require.Equal(t, 1, relayed(t, b))
-	require.Len(t, <-heard, 1)
-	list, err := b.Service.ListEvents(t.Context(), b.Acme, model.EventFilter{After: 1, Wait: time.Millisecond}, model.PageRequest{})
+	require.Len(t, <-first, 1)
+	for range 2 { // others come meanwhile
+		b.Quote("rain-excess", nil)
+		require.Equal(t, 1, relayed(t, b))
+	}
+	b.Bind(quote)
+	require.Positive(t, relayed(t, b))
+	bound := <-rare
+	require.Len(t, bound, 1)
+	require.Equal(t, quote.ID, bound[0].Subject.ID)
+	list, err := b.Service.ListEvents(t.Context(), b.Acme, model.EventFilter{After: bound[0].Sequence + 1, Wait: time.Millisecond}, model.PageRequest{})
 	require.NoError(t, err)
 	require.Empty(t, list.Data, "the end of the wait is no error")
 }
