@@ -12362,7 +12362,7 @@ type Delivery implements Node {
   status: DeliveryStatus!
   "Every call of the endpoint, in order."
   attempts: [DeliveryAttempt!]!
-  "When it is tried next; null when it is not."
+  "When it is due next; while its endpoint is disabled it waits until that is enabled. Null when it will not be tried."
   nextAttemptAt: DateTime
 }
 
