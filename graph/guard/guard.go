@@ -40,7 +40,7 @@ type Limits struct {
 func Standard() Limits {
 	return Limits{
 		Bytes: 64 << 10, Tokens: 5000, Nesting: 64, NameBytes: 128, Operations: 10, Aliases: 100, Directives: 200,
-		Depth: 15, Fields: 2000, Merges: 10_000, Cost: 25_000,
+		Depth: 15, Fields: 2000, Merges: 5_000, Cost: 25_000,
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/vektah/gqlparser/v2"
 	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"parapet/graph/guard"
 	"parapet/model"
@@ -22,13 +23,22 @@ func standard() *guard.Guard {
 	return guard.New(gqlparser.MustLoadSchema(&ast.Source{Input: schemaText}), guard.Standard())
 }
 
-// judge does everything that happens to a document before a resolver runs.
+// judge does everything that may refuse a document before it is validated.
 func judge(g *guard.Guard, text string) error {
 	document, err := g.Read(text)
 	if err == nil {
 		_, err = document.Cost("", nil)
 	}
 	return err
+}
+
+// whole does everything that happens to a document before a resolver runs.
+func whole(t testing.TB, g *guard.Guard, text string) gqlerror.List {
+	t.Helper()
+	document, err := g.Read(text)
+	require.NoError(t, err)
+	_, _ = document.Cost("", nil)
+	return document.Validate(true)
 }
 
 // mostMemory is the contract's bound of a refused document, in bytes.
@@ -52,7 +62,7 @@ func spent(call func()) (bytes uint64, took time.Duration) {
 
 func TestRefusedDocumentsCostLittle(t *testing.T) {
 	t.Parallel()
-	g := standard()
+	g := guard.New(served(t), guard.Standard())
 	require.Len(t, doubling(22), 971, "so few bytes stand for four million fields")
 	t.Logf("%-40s %9s %7s %7s %7s %9s %9s", "document", "bytes", "tokens", "fields", "merges", "memory", "time")
 	for _, a := range attacks() {
@@ -68,13 +78,13 @@ func TestRefusedDocumentsCostLittle(t *testing.T) {
 
 func TestAcceptedDocumentsValidateCheaply(t *testing.T) {
 	t.Parallel()
-	g := standard()
+	g := guard.New(served(t), guard.Standard())
 	t.Logf("%-40s %9s %7s %7s %7s %9s %9s", "document", "bytes", "tokens", "fields", "merges", "memory", "time")
 	for _, a := range largest() {
-		document, err := g.Read(a.text)
+		_, err := g.Read(a.text)
 		require.NoError(t, err, a.name)
 		work := g.Work(a.text)
-		memory, took := spent(func() { _ = document.Validate(true) })
+		memory, took := spent(func() { _ = whole(t, g, a.text) })
 		require.LessOrEqual(t, memory, uint64(mostMemory), a.name)
 		t.Logf("%-40s %9d %7d %7d %7d %7dKB %9v", a.name, len(a.text), work.Tokens, work.Fields, work.Merges, memory>>10, took)
 	}
@@ -185,7 +195,8 @@ func FuzzRead(f *testing.F) {
 			f.Add(a.text)
 		}
 	}
-	g, limits := standard(), guard.Standard()
+	limits := guard.Standard()
+	g := guard.New(served(f), limits)
 	f.Fuzz(func(t *testing.T, text string) {
 		work := g.Work(text)
 		require.LessOrEqual(t, work.Tokens, limits.Tokens+1)
@@ -215,7 +226,7 @@ func codeOr(err error) model.Code {
 
 // One round is the whole corpus of refused documents.
 func BenchmarkRefuse(b *testing.B) {
-	g, all := standard(), attacks()
+	g, all := guard.New(served(b), guard.Standard()), attacks()
 	b.ReportAllocs()
 	for b.Loop() {
 		for _, a := range all {
@@ -227,13 +238,11 @@ func BenchmarkRefuse(b *testing.B) {
 
 // One round validates every document of the largest.
 func BenchmarkValidate(b *testing.B) {
-	g, all := standard(), largest()
+	g, all := guard.New(served(b), guard.Standard()), largest()
 	b.ReportAllocs()
 	for b.Loop() {
 		for _, a := range all {
-			document, err := g.Read(a.text)
-			require.NoError(b, err)
-			_ = document.Validate(true)
+			_ = whole(b, g, a.text)
 		}
 	}
 	b.ReportMetric(float64(len(all)), "documents")

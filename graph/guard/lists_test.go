@@ -16,7 +16,7 @@ import (
 )
 
 // served is the schema that the guard stands before.
-func served(t *testing.T) *ast.Schema {
+func served(t testing.TB) *ast.Schema {
 	t.Helper()
 	files, err := filepath.Glob("../schema/*.graphqls")
 	require.NoError(t, err)
