@@ -5,10 +5,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/stretchr/testify/require"
@@ -203,36 +201,6 @@ func TestLongStringsAreForAttachments(t *testing.T) {
 	recorder, out := plain{http.MethodPost, "", `{"query":"{viewer{kind}}","variables":{"a":"` + string(long) + `"}}`, nil}.to(t, d)
 	require.Equal(t, http.StatusRequestEntityTooLarge, recorder.Code, out.body)
 	require.Contains(t, out.body, "15 MiB")
-}
-
-// An array of requests is refused before any document in it is looked at.
-func TestRefusedBatchesCostLittle(t *testing.T) {
-	t.Parallel()
-	d := open(t)
-	t.Logf("%-40s %9s %9s %9s", "batch", "bytes", "memory", "time")
-	for name, body := range map[string]string{
-		"2 requests":                  "[" + kindly + "," + kindly + "]",
-		"10,000 requests":             "[" + strings.Repeat(kindly+",", 9_999) + kindly + "]",
-		"1 MiB of requests":           "[" + strings.Repeat(kindly+",", 1<<20/(len(kindly)+1)-1) + kindly + "]",
-		"1,000 requests of 60 fields": "[" + strings.Repeat(`{"query":"{`+strings.Repeat("a:viewer{kind} ", 60)+`}"},`, 999) + kindly + "]",
-		"arrays in arrays":            strings.Repeat("[", 60) + strings.Repeat(kindly+",", 9_999) + kindly + strings.Repeat("]", 60),
-	} {
-		batch := plain{http.MethodPost, "", body, nil}
-		memory, took := ^uint64(0), time.Hour
-		for range 5 { // the least of several: other tests allocate meanwhile
-			var before, after runtime.MemStats
-			runtime.ReadMemStats(&before)
-			began := time.Now()
-			_, answered := batch.to(t, d)
-			took = min(took, time.Since(began))
-			runtime.ReadMemStats(&after)
-			memory = min(memory, after.TotalAlloc-before.TotalAlloc)
-			require.Equal(t, 400, answered.status, name)
-			require.Equal(t, "parameter_invalid", answered.code(), name)
-		}
-		require.LessOrEqual(t, memory, uint64(10<<20), name)
-		t.Logf("%-40s %9d %7dKB %9v", name, len(body), memory>>10, took)
-	}
 }
 
 // An answer comes in one piece: what a caller defers would be lost.

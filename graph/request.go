@@ -23,9 +23,9 @@ import (
 const (
 	bodyLimit       = 1 << 20
 	attachmentLimit = 15 << 20
-	// valueLimit keeps variables small in memory: a thousand observations, the most
-	// that one request may record, have less than half of it.
-	valueLimit = 50_000
+	// valueLimit keeps variables small in memory and quickly refused: a thousand
+	// observations, the most that one request may record, have less.
+	valueLimit = 25_000
 )
 
 // posted is the body of a request. Other members are left alone: clients of many

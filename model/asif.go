@@ -112,10 +112,11 @@ func (q *AsIfEarthquake) reports(now time.Time) []wire.ObservationInput {
 	return []wire.ObservationInput{asIfAt(hazard.Earthquake, q.Location, orTime(q.At, now), measures)}
 }
 
+// reports are those of as many fixes as there may be: more are refused unread.
 func (s *AsIfStorm) reports(now time.Time) []wire.ObservationInput {
 	at := now.Add(-betweenFixes)
 	reports := make([]wire.ObservationInput, 0, len(s.Fixes))
-	for _, fix := range s.Fixes {
+	for _, fix := range s.Fixes[:min(len(s.Fixes), MaxAsIfFixes)] {
 		at = orTime(fix.At, at.Add(betweenFixes))
 		reports = append(reports, asIfAt(hazard.StormFix, fix.Location, at, map[string]wire.Measure{"wind": {Value: fix.WindKN, Unit: "kn"}}))
 	}
@@ -128,7 +129,7 @@ func (r *AsIfRain) reports() []wire.ObservationInput {
 		source = DefaultRainSource
 	}
 	reports := make([]wire.ObservationInput, 0, len(r.Days))
-	for _, day := range r.Days {
+	for _, day := range r.Days[:min(len(r.Days), MaxAsIfDays)] {
 		reports = append(reports, wire.ObservationInput{
 			Source: source, SourceEventID: r.Station + "/" + day.Day.Format(time.DateOnly), Kind: hazard.StationDay,
 			OccurredAt: day.Day.UTC().Truncate(24 * time.Hour), Stage: trigger.Final, Station: r.Station,
