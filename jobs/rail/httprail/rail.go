@@ -20,6 +20,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"parapet/internal/egress"
+	"parapet/internal/tracing"
 	"parapet/jobs/rail"
 )
 
@@ -226,6 +227,9 @@ func (r *Rail) request(ctx context.Context, method, path, key string, body any) 
 	request.Header.Set("Accept", "application/json")
 	if key != "" {
 		request.Header.Set(headerKey, key)
+	}
+	if place := tracing.Traceparent(ctx); place != "" {
+		request.Header.Set(tracing.Key, place)
 	}
 	r.config.Secrets.SignRequest(request, text, r.config.Now())
 	return request, nil
