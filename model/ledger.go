@@ -119,23 +119,21 @@ func (s *postingSet) side(account LedgerAccount, amount int64) {
 
 // keepPostings writes all sets in one statement, which Postgres holds to their sums.
 func (u *unit) keepPostings() {
-	n := len(u.postings)
-	events, policies, claims, payouts := make([]uuid.UUID, n), make([]uuid.UUID, n), make([]*uuid.UUID, n), make([]*uuid.UUID, n)
-	partners, currencies, times := make([]string, n), make([]string, n), make([]time.Time, n)
-	sets, accounts, amounts := make([]int64, 0, 4*n), make([]string, 0, 4*n), make([]int64, 0, 4*n)
-	for i, set := range u.postings {
-		events[i], policies[i], claims[i], payouts[i] = set.event, set.policy, set.claim, set.payout
-		partners[i], currencies[i], times[i] = set.partner, set.currency, set.at
+	n := 4 * len(u.postings)
+	events, policies, claims, payouts := make([]uuid.UUID, 0, n), make([]uuid.UUID, 0, n), make([]*uuid.UUID, 0, n), make([]*uuid.UUID, 0, n)
+	partners, accounts, currencies := make([]string, 0, n), make([]string, 0, n), make([]string, 0, n)
+	amounts, times := make([]int64, 0, n), make([]time.Time, 0, n)
+	for _, set := range u.postings {
 		for _, side := range set.sides {
-			if side.amount != 0 {
-				sets, accounts, amounts = append(sets, int64(i+1)), append(accounts, string(side.account)), append(amounts, side.amount)
+			if side.amount == 0 {
+				continue
 			}
+			events, policies, claims, payouts = append(events, set.event), append(policies, set.policy), append(claims, set.claim), append(payouts, set.payout)
+			partners, accounts, currencies = append(partners, set.partner), append(accounts, string(side.account)), append(currencies, set.currency)
+			amounts, times = append(amounts, side.amount), append(times, set.at)
 		}
 	}
 	u.later.Queue(`insert into ledger_entries (event_id, partner, account, policy_id, claim_id, payout_id, currency, amount, at)
-		select s.event_id, s.partner, e.account, s.policy_id, s.claim_id, s.payout_id, s.currency, e.amount, s.at
-		from unnest($1::uuid[], $2::text[], $3::uuid[], $4::uuid[], $5::uuid[], $6::text[], $7::timestamptz[])
-				with ordinality as s (event_id, partner, policy_id, claim_id, payout_id, currency, at, place)
-			join unnest($8::bigint[], $9::text[], $10::bigint[]) as e (place, account, amount) using (place)`,
-		events, partners, policies, claims, payouts, currencies, times, sets, accounts, amounts)
+		select * from unnest($1::uuid[], $2::text[], $3::text[], $4::uuid[], $5::uuid[], $6::uuid[], $7::text[], $8::bigint[], $9::timestamptz[])`,
+		events, partners, accounts, policies, claims, payouts, currencies, amounts, times)
 }

@@ -105,8 +105,21 @@ func (s *Service) BeginReleases(ctx context.Context, rail, partner, id string, m
 			return nil, 0, err
 		}
 	}
-	err = s.payoutChange(ctx, System(), partner, id, func(ctx context.Context, u *unit, claim *claimRow, row *payoutRow) error {
+	key, err := nounPayout.parse(id)
+	if err != nil {
+		return nil, 0, err
+	}
+	var of locking
+	err = s.changeAsking(ctx, System(), func(u *unit) {
+		u.planFor(most)
+		u.queueLocks(&of, partner, []uuid.UUID{key})
+	}, func(ctx context.Context, u *unit) error {
 		orders, wait = nil, 0
+		slice := u.lockedBy(&of)
+		if len(slice) == 0 {
+			return nounPayout.notFound()
+		}
+		row := slice[0].row
 		if row.NextAttemptAt == nil {
 			return nil // final or blocked
 		}
@@ -116,9 +129,8 @@ func (s *Service) BeginReleases(ctx context.Context, rail, partner, id string, m
 			}
 			return nil
 		}
-		slice := []outgoing{outgoingOf(claim, row)}
 		if most > 1 && row.Status == PayoutPending {
-			more, err := u.alsoDue(ctx, claim, most-1)
+			more, err := u.alsoDue(ctx, slice[0].claim, most-1)
 			if err != nil {
 				return err
 			}
@@ -223,7 +235,10 @@ func (u *unit) knownOf(ctx context.Context, slice []outgoing) (*known, error) {
 	var methods, payouts, guarded []uuid.UUID
 	var keys []string
 	for _, out := range slice {
-		methods, payouts, keys = append(methods, *out.row.PayoutMethodID), append(payouts, out.row.ID), append(keys, out.row.key())
+		methods = append(methods, *out.row.PayoutMethodID)
+		if out.row.Attempts > 0 {
+			payouts, keys = append(payouts, out.row.ID), append(keys, out.row.key())
+		}
 		if out.row.ApprovalsNeeded > 0 {
 			guarded = append(guarded, out.row.ID)
 		}
@@ -239,16 +254,18 @@ func (u *unit) knownOf(ctx context.Context, slice []outgoing) (*known, error) {
 		}
 		return err
 	})
-	u.later.Queue("select key, min(started_at) from payout_attempts where payout_id = any($1) and key = any($2) group by key", payouts, keys).
-		Query(func(rows pgx.Rows) error {
-			var key string
-			var at time.Time
-			_, err := pgx.ForEachRow(rows, []any{&key, &at}, func() error {
-				k.first[key] = at
-				return nil
+	if len(payouts) > 0 {
+		u.later.Queue("select key, min(started_at) from payout_attempts where payout_id = any($1) and key = any($2) group by key", payouts, keys).
+			Query(func(rows pgx.Rows) error {
+				var key string
+				var at time.Time
+				_, err := pgx.ForEachRow(rows, []any{&key, &at}, func() error {
+					k.first[key] = at
+					return nil
+				})
+				return err
 			})
-			return err
-		})
+	}
 	if len(guarded) > 0 {
 		u.later.Queue("select digest, count(*) from payout_approvals where payout_id = any($1) group by digest", guarded).Query(func(rows pgx.Rows) error {
 			var digest string

@@ -3,7 +3,6 @@ package model
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -44,18 +43,22 @@ func (s *Service) EndReleases(ctx context.Context, rail string, orders []*Releas
 		}
 	}
 	ended := make([]Ended, len(orders))
-	err := s.change(ctx, Actor{Kind: ActorRail, Name: rail}, func(ctx context.Context, u *unit) error {
-		locked, err := u.lockPayouts(ctx, "", ids)
-		if err != nil {
-			return err
+	var of locking
+	err := s.changeAsking(ctx, Actor{Kind: ActorRail, Name: rail}, func(u *unit) {
+		u.planFor(len(ids))
+		u.queueLocks(&of, "", ids)
+	}, func(_ context.Context, u *unit) error {
+		locked := make(map[uuid.UUID]outgoing, len(ids))
+		for _, out := range u.lockedBy(&of) {
+			locked[out.row.ID] = out
 		}
 		slice := make([]outgoing, len(orders))
 		for i, order := range orders {
-			at := slices.IndexFunc(locked, func(out outgoing) bool { return out.row.ID == ids[i] })
-			if at < 0 {
+			var known bool
+			if slice[i], known = locked[ids[i]]; !known {
 				return nounPayout.notFound()
 			}
-			slice[i] = locked[at]
+			var err error
 			if ended[i], err = u.end(rail, slice[i], order, answers[i]); err != nil {
 				return err
 			}
@@ -139,32 +142,45 @@ func (u *unit) lockPayout(ctx context.Context, partner string, id uuid.UUID) (*c
 // lockPayouts locks the payouts of a set that the actor may see, and their claims
 // before them, in the order of their ids.
 func (u *unit) lockPayouts(ctx context.Context, partner string, ids []uuid.UUID) ([]outgoing, error) {
-	var claims []claimRow
-	text := u.svc.texts.of((*claimRow)(nil), "lock by payouts "+u.actor.seen(), func() string {
+	var of locking
+	u.queueLocks(&of, partner, ids)
+	if err := u.send(ctx); err != nil {
+		return nil, fmt.Errorf("lock payouts: %w", err)
+	}
+	return u.lockedBy(&of), nil
+}
+
+// locking is what a set of locks has read once it was sent.
+type locking struct {
+	claims []claimRow
+	rows   []payoutRow
+}
+
+// queueLocks takes the locks of lockPayouts with what is sent next; lockedBy tells
+// what they found.
+func (u *unit) queueLocks(of *locking, partner string, ids []uuid.UUID) {
+	*of = locking{}
+	u.read(&of.claims, u.svc.texts.of((*claimRow)(nil), "lock by payouts "+u.actor.seen(), func() string {
 		return u.NewSelect().Model((*claimRow)(nil)).Where(u.actor.seen()).
 			Where("(c.id, c.partner) in (select po.claim_id, po.partner from payouts as po where po.id = any($1) and $3 in ('', po.partner))").
 			OrderExpr("c.id").For("NO KEY UPDATE").String()
-	})
-	if err := u.svc.preparedRows(ctx, u.pg, &claims, text, ids, u.actor.tenant(), partner); err != nil {
-		return nil, fmt.Errorf("lock claims of payouts: %w", err)
-	}
-	byID := make(map[uuid.UUID]*claimRow, len(claims))
-	for i := range claims {
-		byID[claims[i].ID] = &claims[i]
-		u.sinceTold(&claims[i])
-	}
-	var rows []payoutRow
-	text = u.svc.texts.of((*payoutRow)(nil), "lock all "+u.actor.seen(), func() string {
+	}), ids, u.actor.tenant(), partner)
+	u.read(&of.rows, u.svc.texts.of((*payoutRow)(nil), "lock all "+u.actor.seen(), func() string {
 		return u.NewSelect().Model((*payoutRow)(nil)).Where(u.actor.seen()).Where("po.id = any($1) and $3 in ('', po.partner)").
 			OrderExpr("po.id").For("NO KEY UPDATE").String()
-	})
-	if err := u.svc.preparedRows(ctx, u.pg, &rows, text, ids, u.actor.tenant(), partner); err != nil {
-		return nil, fmt.Errorf("lock payouts: %w", err)
+	}), ids, u.actor.tenant(), partner)
+}
+
+func (u *unit) lockedBy(of *locking) []outgoing {
+	byID := make(map[uuid.UUID]*claimRow, len(of.claims))
+	for i := range of.claims {
+		byID[of.claims[i].ID] = &of.claims[i]
+		u.sinceTold(&of.claims[i])
 	}
-	locked := make([]outgoing, len(rows))
-	for i := range rows {
-		u.since(&rows[i].header)
-		locked[i] = outgoingOf(byID[rows[i].ClaimID], &rows[i])
+	locked := make([]outgoing, len(of.rows))
+	for i := range of.rows {
+		u.since(&of.rows[i].header)
+		locked[i] = outgoingOf(byID[of.rows[i].ClaimID], &of.rows[i])
 	}
-	return locked, nil
+	return locked
 }

@@ -43,7 +43,8 @@ func (u *unit) blockLocked(claim *claimRow, row *payoutRow, reason BlockedReason
 // as it was read is a conflict.
 func (u *unit) keepPayouts(slice []outgoing) {
 	var ids, claims []uuid.UUID
-	var partners, from, status []string
+	told := make(map[uuid.UUID]bool, len(slice))
+	var partners, owners, from, status []string
 	var reasons, held, providers, references []*string
 	var was, versions, sequences []int64
 	var attempts, keys []int
@@ -53,14 +54,17 @@ func (u *unit) keepPayouts(slice []outgoing) {
 		if row.Version == out.was {
 			continue
 		}
-		ids, claims, partners = append(ids, row.ID), append(claims, row.ClaimID), append(partners, row.Partner)
+		ids, partners = append(ids, row.ID), append(partners, row.Partner)
 		was, from, status = append(was, out.was), append(from, string(out.from)), append(status, string(row.Status))
 		versions = append(versions, row.Version)
 		reasons, held = append(reasons, (*string)(row.BlockedReason)), append(held, (*string)(row.HeldOver))
 		attempts, keys, due = append(attempts, row.Attempts), append(keys, row.KeyNumber), append(due, row.NextAttemptAt)
 		providers, references = append(providers, row.Provider), append(references, row.ProviderReference)
 		released, reconciled = append(released, row.ReleasedAt), append(reconciled, row.ReconciledAt)
-		sequences = append(sequences, out.claim.TimelineSequence)
+		if !told[row.ClaimID] {
+			told[row.ClaimID] = true
+			claims, owners, sequences = append(claims, row.ClaimID), append(owners, row.Partner), append(sequences, out.claim.TimelineSequence)
+		}
 	}
 	if len(ids) == 0 {
 		return
@@ -80,8 +84,8 @@ func (u *unit) keepPayouts(slice []outgoing) {
 			return nil
 		})
 	u.later.Queue(`update claims as c set timeline_sequence = n.sequence, told_at = $1
-		from (select id, partner, max(sequence) as sequence from unnest($2::uuid[], $3::text[], $4::bigint[]) as t (id, partner, sequence) group by id, partner) as n
-		where c.id = n.id and c.partner = n.partner`, u.now, claims, partners, sequences)
+		from unnest($2::uuid[], $3::text[], $4::bigint[]) as n (id, partner, sequence)
+		where c.id = n.id and c.partner = n.partner`, u.now, claims, owners, sequences)
 }
 
 // keepAttempts writes the intents.

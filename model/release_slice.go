@@ -7,6 +7,18 @@ import (
 	"github.com/google/uuid"
 )
 
+// planFor says how the statements of a transaction that releases so many payouts are
+// planned. The planner takes an unknown list for ten rows: it would plan each
+// statement for one payout anew, which costs more than running it, and keep for a
+// slice a plan that is made for ten.
+func (u *unit) planFor(payouts int) {
+	mode := "force_custom_plan"
+	if payouts == 1 {
+		mode = "force_generic_plan"
+	}
+	u.later.Queue("set local plan_cache_mode = " + mode)
+}
+
 // isOut tells whether a payout is final, held or in somebody's hands, who is not
 // late; the sweep finds those of the dead.
 func (s *Service) isOut(ctx context.Context, partner, id string) (bool, error) {

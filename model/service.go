@@ -94,18 +94,24 @@ func (s *Service) Committed() <-chan struct{} { return s.committed }
 // commit, so it is told if and only if it happened. A deadlock, which Postgres
 // resolves by ending one side, retries the whole unit twice.
 func (s *Service) change(ctx context.Context, actor Actor, do func(context.Context, *unit) error) error {
+	return s.changeAsking(ctx, actor, func(*unit) {}, do)
+}
+
+// changeAsking is change whose first statements, which ask queues, go out in one
+// round trip with the beginning.
+func (s *Service) changeAsking(ctx context.Context, actor Actor, ask func(*unit), do func(context.Context, *unit) error) error {
 	if faults := faultsIn(ctx); len(faults) > 0 {
 		return Invalid(faults...) // an operation that did not look must not act on what was not read
 	}
 	for attempt := 0; ; attempt++ {
-		err := s.attempt(ctx, actor, do)
+		err := s.attempt(ctx, actor, ask, do)
 		if attempt == 2 || !retryable(err) {
 			return explain(err)
 		}
 	}
 }
 
-func (s *Service) attempt(ctx context.Context, actor Actor, do func(context.Context, *unit) error) error {
+func (s *Service) attempt(ctx context.Context, actor Actor, ask func(*unit), do func(context.Context, *unit) error) error {
 	conn, err := s.db.Conn(ctx)
 	if err != nil {
 		return fmt.Errorf("connect: %w", err)
@@ -113,7 +119,7 @@ func (s *Service) attempt(ctx context.Context, actor Actor, do func(context.Cont
 	defer func() { _ = conn.Close() }()
 	u := &unit{Conn: conn, ctx: ctx, svc: s, actor: actor}
 	defer u.abandon(ctx)
-	if err := u.begin(ctx); err != nil {
+	if err := u.begin(ctx, ask); err != nil {
 		return err
 	}
 	if err := u.fulfilled(ctx); err != nil {

@@ -50,8 +50,9 @@ type references struct {
 
 // begin draws the transaction's id before it reads the clock. Matching waits
 // for transactions by id, so an instant must never be older than the id. In the
-// same round trip it looks for an earlier answer to the request.
-func (u *unit) begin(ctx context.Context) error {
+// same round trip it looks for an earlier answer to the request, and asks what the
+// operation asks first.
+func (u *unit) begin(ctx context.Context, ask func(*unit)) error {
 	err := u.Raw(func(driver any) error {
 		u.pg = driver.(*stdlib.Conn).Conn() //nolint:forcetypeassert // bun runs on pgx; see Open
 		return nil
@@ -64,6 +65,7 @@ func (u *unit) begin(ctx context.Context) error {
 		return row.Scan(nil, &u.now)
 	})
 	judge := u.once()
+	ask(u)
 	if err := u.send(ctx); err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
