@@ -111,7 +111,7 @@ func (s *Service) BeginReleases(ctx context.Context, rail, partner, id string, m
 	}
 	var of locking
 	err = s.changeAsking(ctx, System(), func(u *unit) {
-		u.planFor(most)
+		u.plannedOnce()
 		u.queueLocks(&of, partner, []uuid.UUID{key})
 	}, func(ctx context.Context, u *unit) error {
 		orders, wait = nil, 0

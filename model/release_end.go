@@ -45,7 +45,7 @@ func (s *Service) EndReleases(ctx context.Context, rail string, orders []*Releas
 	ended := make([]Ended, len(orders))
 	var of locking
 	err := s.changeAsking(ctx, Actor{Kind: ActorRail, Name: rail}, func(u *unit) {
-		u.planFor(len(ids))
+		u.plannedOnce()
 		u.queueLocks(&of, "", ids)
 	}, func(_ context.Context, u *unit) error {
 		locked := make(map[uuid.UUID]outgoing, len(ids))
