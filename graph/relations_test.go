@@ -54,7 +54,7 @@ func (c *counter) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.Tra
 func (*counter) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
 
 // counted is the door on connections that count.
-func (d *door) counted(t *testing.T) (*door, *counter) {
+func (d *door) counted(t testing.TB) (*door, *counter) {
 	t.Helper()
 	c := new(counter)
 	config := d.DB.Pool.Config()
