@@ -53,7 +53,7 @@ type AuditEntry struct {
 	Client    string
 	Partner   *string // whose record it was done to, or who was refused
 	Subject   *string // id of the record
-	Reason    *string // in the operator's words, or the sentence of the refusal
+	Reason    *string // in the operator's words, what Audit was told, or the sentence of the refusal
 	Code      *string // of the refusal
 	RequestID *string
 	Times     int64 // a refusal that repeats within a minute is one line
@@ -101,14 +101,15 @@ func bounded(text, otherwise string) string {
 }
 
 // Audit writes down what an operator does outside the domain's records, such as in
-// the job console. It belongs before the effect: what is written and then fails is
+// the job console, however much it is. It belongs before the effect: what is written and then fails is
 // known, what is done and not written is not. Operators only.
-func (s *Service) Audit(ctx context.Context, actor Actor, subject string) error {
+func (s *Service) Audit(ctx context.Context, actor Actor, what string) error {
 	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
 		return err
 	}
 	return s.change(ctx, actor, func(_ context.Context, u *unit) error {
-		u.about("", bounded(subject, ""), nil)
+		what := strings.ReplaceAll(strings.ToValidUTF8(what, ""), "\x00", "")
+		u.about("", "", textOrNil(what))
 		return nil
 	})
 }

@@ -2,6 +2,7 @@ package model_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -37,8 +38,9 @@ func TestWhatOperatorsDoIsWrittenDownWithItsEffect(t *testing.T) {
 	_, err = hold(t, b, payout, model.BlockedOperator)
 	require.Equal(t, model.CodeStateConflict, failure(t, err).Code)
 	require.Len(t, audit(t, b, model.AuditFilter{}), 1, "what was not done is not in the log")
-	require.NoError(t, b.Service.Audit(t.Context(), b.Operator, "job 17"))
-	require.Len(t, audit(t, b, model.AuditFilter{Subject: "job 17"}), 1)
+	pressed := "jobs " + strings.Repeat("17 ", 20_000)
+	require.NoError(t, b.Service.Audit(t.Context(), b.Operator, pressed+"\x00\xff"))
+	require.Equal(t, pressed, *audit(t, b, model.AuditFilter{})[0].Reason, "a thousand jobs are a thousand numbers")
 	require.Empty(t, audit(t, b, model.AuditFilter{Outcome: string(model.AuditRefused)}))
 	_, err = b.Service.ListAudit(t.Context(), b.Acme, model.AuditFilter{}, model.PageRequest{})
 	require.Equal(t, model.CodeInsufficientScope, failure(t, err).Code)
