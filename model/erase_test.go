@@ -2,9 +2,14 @@ package model_test
 
 import (
 	"bytes"
+	"crypto/ed25519"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -109,7 +114,7 @@ func TestNothingOfAPersonIsLeft(t *testing.T) {
 	require.Empty(t, everywhere(t, b, name))
 	require.Empty(t, everywhere(t, b, "DE89"))
 	require.Zero(t, files())
-	require.True(t, must(b.Service.ProveHistory(t.Context(), b.Operator, "acme")).Intact)
+	proved(t, b)
 	b.Work()
 
 	// What comes back later is owed as before, and there is nobody to pay it to.
@@ -118,6 +123,35 @@ func TestNothingOfAPersonIsLeft(t *testing.T) {
 	again := b.Claim(claim.ID).Payouts[1]
 	require.Equal(t, "payout_method_missing", *again.BlockedReason)
 	require.Empty(t, must(b.Service.Sent(t.Context(), modeltest.RailName, []string{payout.ID + ".1"})))
+}
+
+// proved proves a partner's history as the manual tells partners to, from the events as
+// they read them.
+func proved(t *testing.T, b *modeltest.Bundle) {
+	t.Helper()
+	proof := must(b.Service.ProveHistory(t.Context(), b.Acme, ""))
+	require.True(t, proof.Intact)
+	public := must(base64.StdEncoding.DecodeString(proof.PublicKey))
+	digest := func(text []byte) string { sum := sha256.Sum256(text); return hex.EncodeToString(sum[:]) }
+	before, redacted := strings.Repeat("0", 64), int64(0)
+	events := must(b.Service.ListEvents(t.Context(), b.Acme, model.EventFilter{}, model.PageRequest{Limit: model.MaxPageSize}))
+	require.False(t, events.HasMore)
+	for _, e := range events.Data {
+		was := digest(e.Data)
+		if e.Redaction != nil {
+			redacted++
+			signed := strings.Join([]string{"parapet redaction", *e.Partner, e.ID, e.Redaction.DataHash, was}, "\n")
+			require.True(t, ed25519.Verify(public, []byte(signed), must(base64.StdEncoding.DecodeString(e.Redaction.Signature))))
+			require.Equal(t, e.Redaction.RedactedAt, e.UpdatedAt)
+			was = e.Redaction.DataHash
+		}
+		lines := []string{before, strconv.FormatInt(e.Sequence, 10), e.ID, e.Type, wire.Time(e.OccurredAt), was}
+		before = digest([]byte(strings.Join(lines, "\n")))
+		require.Equal(t, before, e.Hash, e.Type)
+	}
+	require.Equal(t, proof.Hash, before)
+	require.Equal(t, proof.Redacted, redacted)
+	require.Positive(t, redacted)
 }
 
 // A process that dies when the records are erased leaves the documents to the workers.

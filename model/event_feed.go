@@ -2,6 +2,7 @@ package model
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/hex"
 	"fmt"
 	"slices"
@@ -33,16 +34,23 @@ type numberedEvent struct {
 
 	Sequence int64
 	Hash     []byte
+
+	// Of one that was redacted.
+	RedactedAt *time.Time
+	WasHash    []byte
+	Signature  []byte
 }
 
 // numbered reads events with their numbers; those that have none yet are left out.
 func numbered(q *bun.SelectQuery) *bun.SelectQuery {
-	return q.ColumnExpr("e.*, n.sequence, n.hash").Join("join event_numbers n on n.event_id = e.id and n.partner = e.partner")
+	return q.ColumnExpr("e.*, n.sequence, n.hash, x.redacted_at, x.data_hash as was_hash, x.signature").
+		Join("join event_numbers n on n.event_id = e.id and n.partner = e.partner").
+		Join("left join event_redactions x on x.event_id = e.id and x.partner = e.partner")
 }
 
 func (r *numberedEvent) public() wire.Event {
 	about := subjectNamed(r.SubjectType)
-	return wire.Event{
+	event := wire.Event{
 		Header: wire.Header{
 			ID: nounEvent.id(r.ID), Object: nounEvent.name, Partner: &r.Partner,
 			CreatedAt: r.OccurredAt, UpdatedAt: r.OccurredAt, Version: 1,
@@ -51,6 +59,13 @@ func (r *numberedEvent) public() wire.Event {
 		Subject: wire.Subject{Type: about.name, ID: about.id(r.SubjectID), Version: r.SubjectVersion},
 		Data:    r.Data, Hash: hex.EncodeToString(r.Hash),
 	}
+	if r.RedactedAt != nil {
+		event.UpdatedAt = *r.RedactedAt
+		event.Redaction = &wire.Redaction{
+			RedactedAt: *r.RedactedAt, DataHash: hex.EncodeToString(r.WasHash), Signature: base64.StdEncoding.EncodeToString(r.Signature),
+		}
+	}
+	return event
 }
 
 // ListEvents is the feed of one partner, in the order of its sequence. With Wait it

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/ed25519"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"fmt"
 	"time"
@@ -70,7 +71,7 @@ func (s *Service) ProveHistory(ctx context.Context, actor Actor, partner string)
 	}
 	p := &proof{
 		public:       public,
-		HistoryProof: &wire.HistoryProof{Partner: f.Partner, Intact: true, Faults: []wire.HistoryFault{}},
+		HistoryProof: &wire.HistoryProof{Partner: f.Partner, PublicKey: base64.StdEncoding.EncodeToString(public), Intact: true, Faults: []wire.HistoryFault{}},
 		hashes:       make(map[int64][]byte), before: make([]byte, sha256.Size),
 	}
 	// The checkpoints first: events may be numbered while the chain is read, but none

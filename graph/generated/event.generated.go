@@ -245,6 +245,38 @@ func (ec *executionContext) fieldContext_Event_occurredAt(_ context.Context, fie
 	return graphql.NewScalarFieldContext("Event", field, false, false, errors.New("field of type DateTime does not have child fields"))
 }
 
+func (ec *executionContext) _Event_redaction(ctx context.Context, field graphql.CollectedField, obj *node.Event) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Event_redaction(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Redaction, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *wire.Redaction) graphql.Marshaler {
+			return ec.marshalOEventRedaction2ᚖparapetᚋmodelᚋwireᚐRedaction(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Event_redaction(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Event",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_EventRedaction(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Event_data(ctx context.Context, field graphql.CollectedField, obj *node.Event) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -626,6 +658,75 @@ func (ec *executionContext) fieldContext_EventEdge_node(_ context.Context, field
 	return fc, nil
 }
 
+func (ec *executionContext) _EventRedaction_redactedAt(ctx context.Context, field graphql.CollectedField, obj *wire.Redaction) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EventRedaction_redactedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RedactedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNDateTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EventRedaction_redactedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EventRedaction", field, false, false, errors.New("field of type DateTime does not have child fields"))
+}
+
+func (ec *executionContext) _EventRedaction_dataHash(ctx context.Context, field graphql.CollectedField, obj *wire.Redaction) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EventRedaction_dataHash(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DataHash, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EventRedaction_dataHash(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EventRedaction", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _EventRedaction_signature(ctx context.Context, field graphql.CollectedField, obj *wire.Redaction) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EventRedaction_signature(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Signature, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EventRedaction_signature(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EventRedaction", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
 func (ec *executionContext) _EventSubject_type(ctx context.Context, field graphql.CollectedField, obj *wire.Subject) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -948,6 +1049,29 @@ func (ec *executionContext) fieldContext_HistoryProof_signedAt(_ context.Context
 	return graphql.NewScalarFieldContext("HistoryProof", field, false, false, errors.New("field of type DateTime does not have child fields"))
 }
 
+func (ec *executionContext) _HistoryProof_publicKey(ctx context.Context, field graphql.CollectedField, obj *wire.HistoryProof) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_HistoryProof_publicKey(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PublicKey, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_HistoryProof_publicKey(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("HistoryProof", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
 func (ec *executionContext) _HistoryProof_faults(ctx context.Context, field graphql.CollectedField, obj *wire.HistoryProof) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -1098,6 +1222,11 @@ func (ec *executionContext) _Event(ctx context.Context, sel ast.SelectionSet, ob
 		case "occurredAt":
 			out.Values[i] = ec._Event_occurredAt(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "redaction":
+			out.Values[i] = ec._Event_redaction(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "data":
@@ -1361,6 +1490,54 @@ func (ec *executionContext) _EventEdge(ctx context.Context, sel ast.SelectionSet
 	return out
 }
 
+var eventRedactionImplementors = []string{"EventRedaction"}
+
+func (ec *executionContext) _EventRedaction(ctx context.Context, sel ast.SelectionSet, obj *wire.Redaction) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, eventRedactionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("EventRedaction")
+		case "redactedAt":
+			out.Values[i] = ec._EventRedaction_redactedAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "dataHash":
+			out.Values[i] = ec._EventRedaction_dataHash(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "signature":
+			out.Values[i] = ec._EventRedaction_signature(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var eventSubjectImplementors = []string{"EventSubject"}
 
 func (ec *executionContext) _EventSubject(ctx context.Context, sel ast.SelectionSet, obj *wire.Subject) graphql.Marshaler {
@@ -1507,6 +1684,11 @@ func (ec *executionContext) _HistoryProof(ctx context.Context, sel ast.Selection
 		case "signedAt":
 			out.Values[i] = ec._HistoryProof_signedAt(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "publicKey":
+			out.Values[i] = ec._HistoryProof_publicKey(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
 		case "faults":
@@ -1680,6 +1862,13 @@ func (ec *executionContext) unmarshalOEventFilter2ᚖparapetᚋgraphᚋnodeᚐEv
 	}
 	res, err := ec.unmarshalInputEventFilter(ctx, v)
 	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOEventRedaction2ᚖparapetᚋmodelᚋwireᚐRedaction(ctx context.Context, sel ast.SelectionSet, v *wire.Redaction) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._EventRedaction(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalOEventType2ᚕstringᚄ(ctx context.Context, v any) ([]string, error) {

@@ -408,6 +408,7 @@ type ComplexityRoot struct {
 		ID         func(childComplexity int) int
 		OccurredAt func(childComplexity int) int
 		Partner    func(childComplexity int) int
+		Redaction  func(childComplexity int) int
 		Sequence   func(childComplexity int) int
 		Subject    func(childComplexity int) int
 		Type       func(childComplexity int) int
@@ -435,6 +436,12 @@ type ComplexityRoot struct {
 	EventEdge struct {
 		Cursor func(childComplexity int) int
 		Node   func(childComplexity int) int
+	}
+
+	EventRedaction struct {
+		DataHash   func(childComplexity int) int
+		RedactedAt func(childComplexity int) int
+		Signature  func(childComplexity int) int
 	}
 
 	EventSubject struct {
@@ -558,6 +565,7 @@ type ComplexityRoot struct {
 		Intact      func(childComplexity int) int
 		Last        func(childComplexity int) int
 		Partner     func(childComplexity int) int
+		PublicKey   func(childComplexity int) int
 		Redacted    func(childComplexity int) int
 		SignedAt    func(childComplexity int) int
 	}
@@ -2978,6 +2986,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Event.Partner(childComplexity), true
+	case "Event.redaction":
+		if e.ComplexityRoot.Event.Redaction == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Event.Redaction(childComplexity), true
 	case "Event.sequence":
 		if e.ComplexityRoot.Event.Sequence == nil {
 			break
@@ -3089,6 +3103,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.EventEdge.Node(childComplexity), true
+
+	case "EventRedaction.dataHash":
+		if e.ComplexityRoot.EventRedaction.DataHash == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EventRedaction.DataHash(childComplexity), true
+	case "EventRedaction.redactedAt":
+		if e.ComplexityRoot.EventRedaction.RedactedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EventRedaction.RedactedAt(childComplexity), true
+	case "EventRedaction.signature":
+		if e.ComplexityRoot.EventRedaction.Signature == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EventRedaction.Signature(childComplexity), true
 
 	case "EventSubject.id":
 		if e.ComplexityRoot.EventSubject.ID == nil {
@@ -3594,6 +3627,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.HistoryProof.Partner(childComplexity), true
+	case "HistoryProof.publicKey":
+		if e.ComplexityRoot.HistoryProof.PublicKey == nil {
+			break
+		}
+
+		return e.ComplexityRoot.HistoryProof.PublicKey(childComplexity), true
 	case "HistoryProof.redacted":
 		if e.ComplexityRoot.HistoryProof.Redacted == nil {
 			break
@@ -7985,7 +8024,7 @@ type AuditEntry {
   partner: String
   "The record it was done to."
   subject: ID
-  "Why, in the operator's words; or why it was refused."
+  "Why, in the operator's words; what a button of the job console did; or why it was refused."
   reason: String
   "The code of a refusal."
   code: String
@@ -8612,10 +8651,25 @@ type Event implements Node {
   subject: EventSubject!
   "When it happened."
   occurredAt: DateTime!
+  "What its data was, where personal data was taken out of it since."
+  redaction: EventRedaction
   "{object}: the subject's record as REST showed it then."
   data: JSON!
   "Chains the event to the one before: SHA-256 in hexadecimal."
   hash: String!
+}
+
+"What an event was before personal data was taken out of it: hash covers dataHash in the place of the digest of what is left."
+type EventRedaction {
+  "When."
+  redactedAt: DateTime!
+  "SHA-256 of data as it was, in hexadecimal."
+  dataHash: String!
+  """
+  Ed25519, in base64, under the publicKey of historyProof: of five lines, joined by line feeds, which are «parapet redaction», the
+  partner, the event's id, dataHash, and the SHA-256 of the bytes of data as REST sends it now.
+  """
+  signature: String!
 }
 
 "A type of event, as the catalogue has it."
@@ -8748,6 +8802,8 @@ type HistoryProof {
   checkpoints: Long!
   "When the last checkpoint was signed."
   signedAt: DateTime
+  "The Ed25519 key, in base64, that verifies checkpoints and redactions."
+  publicKey: String!
   "What is not as it was, at most 100."
   faults: [HistoryFault!]!
 }
@@ -13351,6 +13407,8 @@ func (ec *executionContext) childFields_Event(ctx context.Context, field graphql
 		return ec.fieldContext_Event_subject(ctx, field)
 	case "occurredAt":
 		return ec.fieldContext_Event_occurredAt(ctx, field)
+	case "redaction":
+		return ec.fieldContext_Event_redaction(ctx, field)
 	case "data":
 		return ec.fieldContext_Event_data(ctx, field)
 	case "hash":
@@ -13401,6 +13459,18 @@ func (ec *executionContext) childFields_EventEdge(ctx context.Context, field gra
 		return ec.fieldContext_EventEdge_node(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type EventEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_EventRedaction(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "redactedAt":
+		return ec.fieldContext_EventRedaction_redactedAt(ctx, field)
+	case "dataHash":
+		return ec.fieldContext_EventRedaction_dataHash(ctx, field)
+	case "signature":
+		return ec.fieldContext_EventRedaction_signature(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type EventRedaction", field.Name)
 }
 
 func (ec *executionContext) childFields_EventSubject(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -13647,6 +13717,8 @@ func (ec *executionContext) childFields_HistoryProof(ctx context.Context, field 
 		return ec.fieldContext_HistoryProof_checkpoints(ctx, field)
 	case "signedAt":
 		return ec.fieldContext_HistoryProof_signedAt(ctx, field)
+	case "publicKey":
+		return ec.fieldContext_HistoryProof_publicKey(ctx, field)
 	case "faults":
 		return ec.fieldContext_HistoryProof_faults(ctx, field)
 	}

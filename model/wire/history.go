@@ -10,6 +10,7 @@ type HistoryProof struct {
 	Hash        string         `json:"hash"`        // of the last one, as the chain has it
 	Checkpoints int64          `json:"checkpoints"` // signed checkpoints that were checked
 	SignedAt    *time.Time     `json:"signed_at"`   // of the last checkpoint
+	PublicKey   string         `json:"public_key"`  // Ed25519, base64: what verifies the signatures
 	Redacted    int64          `json:"redacted"`    // of the events, those without the personal data that was in them, as we signed
 	Intact      bool           `json:"intact"`
 	Faults      []HistoryFault `json:"faults"` // at most 100
