@@ -11,7 +11,7 @@ type Vitals struct {
 	Doubt          []DoubtVital // money whose way is unknown or barred
 	Unconfirmed    []RailVital  // payouts that rails accepted and no report has confirmed
 	Findings       []FindingVital
-	OldestUnpaid   time.Duration // since the oldest payout that nothing blocks was made, while it is not released
+	OldestUnpaid   time.Duration // since the payout that waits longest could have gone out: its account has cooled off, nothing blocks it
 	Unnumbered     int64         // events that wait for the relay, counted up to a bound
 	RelayLag       time.Duration // since the oldest of them happened
 	Parked         int64         // deliveries that are sent again by hand only
@@ -60,7 +60,10 @@ const unnumberedBound = 1_000_000
 
 const vitalsQuery = `with clock as materialized (select ` + businessNow + ` as now)
 select
-	coalesce((select extract(epoch from now - min(created_at)) from payouts where status in ('pending', 'releasing')), 0)::bigint as oldest_unpaid,
+	coalesce(extract(epoch from now - least(
+		(select min(next_attempt_at) from payouts where next_attempt_at is not null and next_attempt_at <= now and status = 'pending'),
+		(select min(updated_at) from payouts where next_attempt_at is null and status = 'pending'),
+		(select min(updated_at) from payouts where next_attempt_at is not null and status = 'releasing'))), 0)::bigint as oldest_unpaid,
 	(select count(*) from (select from event_outbox limit $1) o) as unnumbered,
 	coalesce((select extract(epoch from now - e.occurred_at) from (select partner, event_id from event_outbox order by ordinal limit 1) o
 		join events e on e.id = o.event_id and e.partner = o.partner), 0)::bigint as relay_lag,
@@ -88,7 +91,7 @@ func (s *Service) Vitals(ctx context.Context, actor Actor) (*Vitals, error) {
 	if err != nil {
 		return nil, explain(fmt.Errorf("read vitals: %w", err))
 	}
-	v.OldestUnpaid, v.RelayLag = time.Duration(unpaid)*time.Second, time.Duration(max(0, lag))*time.Second
+	v.OldestUnpaid, v.RelayLag = time.Duration(max(0, unpaid))*time.Second, time.Duration(max(0, lag))*time.Second
 	v.Unchecked, v.Stopped = time.Duration(max(0, unchecked))*time.Second, time.Duration(stopped)*time.Second
 	return v, explain(s.vitalLists(ctx, v))
 }

@@ -93,3 +93,28 @@ func TestWhatReportsLeaveOpenIsAged(t *testing.T) {
 	require.EqualValues(t, 1, v.Findings[0].Count)
 	require.GreaterOrEqual(t, v.Findings[0].Oldest, time.Hour)
 }
+
+// An account that cools off, and a payout that a person looked at for long, worry
+// nobody.
+func TestAPayoutIsLateFromWhenItCouldHaveGoneOut(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	claim := owed(b)
+	late := func() time.Duration { return must(b.Service.Vitals(t.Context(), b.Operator)).OldestUnpaid }
+	b.Record(modeltest.IBAN(claim.ID))
+	b.Verify()
+	payout := only(t, b, claim)
+	_, err := hold(t, b, payout, model.BlockedOperator)
+	require.NoError(t, err)
+	b.After(50 * time.Hour)
+	_, err = lift(t, b, payout)
+	require.NoError(t, err)
+	require.Less(t, late(), time.Minute, "it was held")
+	b.Record(british(claim.ID))
+	b.Verify()
+	b.After(23 * time.Hour)
+	require.Zero(t, late(), "its account was changed")
+	b.After(2 * time.Hour)
+	require.GreaterOrEqual(t, late(), time.Hour-time.Minute)
+	require.Less(t, late(), 2*time.Hour)
+}

@@ -1,16 +1,24 @@
 package main
 
 import (
+	"fmt"
 	"log/slog"
 	"os"
 	"regexp"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
+	"parapet/model"
+	"parapet/model/hazard"
 	"parapet/model/modeltest"
+	"parapet/model/money"
 )
 
 // scrape is every sample of the vitals by its name and labels.
@@ -33,40 +41,113 @@ func scrape(t *testing.T, v *vitals) map[string]float64 {
 	return samples
 }
 
-func TestEveryAlarmIsAboutAFigureThatThereIs(t *testing.T) {
-	t.Parallel()
-	described := make(chan *prometheus.Desc, 100)
-	(&vitals{}).Describe(described)
-	close(described)
-	known := map[string]bool{}
-	for desc := range described {
-		known[regexp.MustCompile(`fqName: "([^"]+)"`).FindStringSubmatch(desc.String())[1]] = true
-	}
-	readme, err := os.ReadFile("../../README.md")
+// alarm is a section of the runbook: an expression of Prometheus and what it says.
+type alarm struct {
+	text, name, operator string
+	labels               []string // as scrape spells them
+	bound                float64
+	section              string
+}
+
+// alarms are the runbook's.
+func alarms(t *testing.T) (all []alarm) {
+	t.Helper()
+	runbook, err := os.ReadFile("../../RUNBOOK.md")
 	require.NoError(t, err)
-	alarms := regexp.MustCompile(`(?m)^\| [^|]*parapet_[a-z_]+[^|]*\|`).FindAllString(string(readme), -1)
-	require.Greater(t, len(alarms), 8)
-	for _, alarm := range alarms {
-		for _, name := range regexp.MustCompile(`parapet_[a-z_]+`).FindAllString(alarm, -1) {
-			require.True(t, known[name], "%s pages nobody", name)
+	form := regexp.MustCompile("(?s)^`((parapet_[a-z_]+)(?:\\{(.*?)\\})? (==|>) ([0-9]+))`\n(.*)$")
+	for _, section := range strings.Split(string(runbook), "\n## ")[1:] {
+		parts := form.FindStringSubmatch(section)
+		require.NotNil(t, parts, section)
+		a := alarm{text: parts[1], name: parts[2], operator: parts[4], section: parts[6]}
+		for _, label := range regexp.MustCompile(`([a-z]+)="([^"]*)"`).FindAllStringSubmatch(parts[3], -1) {
+			a.labels = append(a.labels, label[1]+"="+label[2])
+		}
+		a.bound, err = strconv.ParseFloat(parts[5], 64)
+		require.NoError(t, err)
+		all = append(all, a)
+	}
+	require.Greater(t, len(all), 15)
+	return all
+}
+
+// rings tells whether a sample is what the alarm waits for.
+func (a alarm) rings(samples map[string]float64) bool {
+	for sample, value := range samples {
+		words := strings.Split(sample, " ")
+		missing := slices.ContainsFunc(a.labels, func(label string) bool { return !slices.Contains(words[1:], label) })
+		if words[0] == a.name && !missing && (a.operator == ">" && value > a.bound || a.operator == "==" && value == a.bound) {
+			return true
+		}
+	}
+	return false
+}
+
+func TestTheRunbookSaysWhatToDo(t *testing.T) {
+	t.Parallel()
+	for _, a := range alarms(t) {
+		for _, part := range []string{"\n**Means** ", "\n**Look** ", "\n**Do** "} {
+			require.Contains(t, a.section, part, a.text)
+		}
+		for _, command := range regexp.MustCompile("`parapet ops ([a-z-]+)((?: --[a-z-]+)*)").FindAllStringSubmatch(a.section, -1) {
+			require.Contains(t, verbs(), command[1], a.text)
 		}
 	}
 }
 
-func TestJobsThatFailedForGoodAndASilentDatabaseAreSeen(t *testing.T) {
+// provoked is a database on which everything is wrong that somebody is paged for.
+func provoked(t *testing.T, b *modeltest.Bundle) {
+	t.Helper()
+	b.Cover("quake-circle", nil)
+	b.Observe(modeltest.Quake("us1", b.Now(), hazard.Point{Latitude: 24.174, Longitude: 121.653}, "6.4"))
+	b.Work()
+	b.Quote("rain-excess", nil)
+	url := "https://example.com/hooks"
+	_, err := b.Service.CreateWebhookEndpoint(t.Context(), b.Acme, model.WebhookEndpointRequest{URL: &url})
+	require.NoError(t, err)
+	require.NoError(t, b.Service.KeepPoll(t.Context(), model.FeedPoll{Source: "usgs", URL: "https://example.com/feed", Failures: 6}, time.Minute))
+	_, err = b.Service.Reconcile(t.Context(), b.Operator, model.Report{Rail: modeltest.RailName}, func(each func(model.ReportLine) error) error {
+		return each(model.ReportLine{Reference: "nobody's", Amount: money.New(1, "USD"), Status: model.LineSettled})
+	})
+	require.NoError(t, err)
+	const forged = `insert into payouts select (jsonb_populate_record(p, jsonb_build_object('id', gen_random_uuid(), 'part', %d) || '%s'::jsonb)).*
+		from payouts p where part = 1`
+	for part, as := range []string{
+		`{"status": "pending", "blocked_reason": null}`, `{"status": "reconciling", "blocked_reason": null}`, `{"blocked_reason": "rail_mismatch"}`,
+		`{"status": "released", "blocked_reason": null, "provider": "scripted", "released_at": "2026-01-01T00:00:00Z"}`,
+	} {
+		_, err := b.DB.Pool.Exec(t.Context(), fmt.Sprintf(forged, part+2, as))
+		require.NoError(t, err)
+	}
+	_, err = b.DB.Pool.Exec(t.Context(), `insert into deliveries (id, partner, created_at, updated_at, endpoint_id, event_id, sequence, subject_id, status, tries, attempts)
+			select gen_random_uuid(), partner, now(), now(), id, gen_random_uuid(), 1, gen_random_uuid(), 'parked', 10, '[]' from webhook_endpoints;
+		update webhook_progress set failures = 10;
+		update claims set status = 'deferred', next_review_at = now();
+		insert into river.river_job (kind, queue, state, args, max_attempts, finalized_at, scheduled_at)
+			values ('release_payout', 'payouts', 'discarded', '{}', 1, now(), now() - interval '1 hour'), ('sweep', 'sweeps', 'available', '{}', 1, null, now() - interval '1 hour')`)
+	require.NoError(t, err)
+	require.NoError(t, b.Service.CheckInvariants(t.Context())) // finds the forgeries, and stops releases
+	b.After(25 * time.Hour)
+}
+
+func TestEveryAlarmRingsWhenItsCauseIsThereAndNotBefore(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t, modeltest.Unchecked())
 	pool, err := pgxpool.New(t.Context(), b.URL)
 	require.NoError(t, err)
 	t.Cleanup(pool.Close)
 	v := &vitals{service: b.Service, river: pool, log: slog.New(slog.DiscardHandler)}
-	_, err = pool.Exec(t.Context(), `insert into river.river_job (kind, queue, state, args, max_attempts, finalized_at, scheduled_at)
-		values ('release_payout', 'payouts', 'discarded', '{}', 1, now(), now() - interval '1 hour'), ('sweep', 'sweeps', 'available', '{}', 1, null, now() - interval '1 hour')`)
-	require.NoError(t, err)
-	samples := scrape(t, v)
-	require.Equal(t, 1.0, samples["parapet_vitals_up"])
-	require.Equal(t, 1.0, samples["parapet_jobs kind=release_payout queue=payouts state=discarded"])
-	require.GreaterOrEqual(t, samples["parapet_jobs_oldest_due_seconds kind=sweep queue=sweeps state=available"], 3600.0)
+	require.NoError(t, b.Service.CheckInvariants(t.Context()))
+	all := alarms(t)
+	quiet := scrape(t, v)
+	for _, a := range all {
+		require.False(t, a.rings(quiet), "%s on a quiet server", a.text)
+	}
+	provoked(t, b)
+	loud := scrape(t, v)
 	b.DB.Pool.Close()
-	require.Equal(t, map[string]float64{"parapet_vitals_up": 0}, scrape(t, v))
+	silent := scrape(t, v)
+	require.Equal(t, map[string]float64{"parapet_vitals_up": 0}, silent)
+	for _, a := range all {
+		require.True(t, a.rings(loud) || a.rings(silent), "%s: %v", a.text, loud)
+	}
 }

@@ -80,7 +80,7 @@ func vital(name, help string, labels ...string) *prometheus.Desc {
 
 var (
 	vitalsUp       = vital("vitals_up", "1 when the database answered this scrape.")
-	oldestUnpaid   = vital("payout_oldest_unreleased_seconds", "Age of the oldest payout that is pending or releasing.")
+	oldestUnpaid   = vital("payout_oldest_unreleased_seconds", "Time since the payout that waits longest could have gone out.")
 	doubtCount     = vital("payouts_in_doubt", "Payouts that are reconciling or blocked.", "status", "reason", "currency")
 	doubtAmount    = vital("money_in_doubt_minor_units", "Their sum, in minor units.", "status", "reason", "currency")
 	doubtAge       = vital("payouts_in_doubt_oldest_seconds", "Age of the oldest of them.", "status", "reason", "currency")
