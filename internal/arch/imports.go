@@ -125,7 +125,7 @@ func within(path, prefix string) bool {
 // begin with a dot and what a build leaves behind are free.
 var allowedNames = []string{
 	"cmd", "graph", "internal", "jobs", "migrations", "model", "rest",
-	"Makefile", "README.md", "go.mod", "go.sum", "gqlgen.yml",
+	"Makefile", "README.md", "RUNBOOK.md", "go.mod", "go.sum", "gqlgen.yml",
 	"bin", "node_modules", "parapet",
 }
 
