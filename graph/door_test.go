@@ -64,7 +64,8 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		Shown: func(_ context.Context, err error) *model.Error {
 			return refusal.Shown(err, func() bool { return false })
 		},
-		Hurry: func() func() { return func() {} },
+		Replayed: func() { w.Header().Set("Idempotent-Replayed", "true") },
+		Hurry:    func() func() { return func() {} },
 		TooLarge: func(limit int64) error {
 			return model.Fail(model.CodeBodyTooLarge, "A body has at most %d MiB here.", limit>>20)
 		},

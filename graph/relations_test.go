@@ -4,11 +4,14 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
@@ -183,4 +186,38 @@ func TestMutationsAreDoneOnce(t *testing.T) {
 		addAttachment(input: {claimId: $id, fileName: "a.txt", contentType: "text/plain", contentBase64: "cGxhaW4gd29yZHM="}) { attachment { id size sha256 downloadUrl status } }
 		recordPayoutMethod(input: {claimId: $id, type: IBAN, currency: "USD", beneficiary: {name: "Lin", country: "TW"}, iban: {iban: "DE89370400440532013000"}}) { payoutMethod { status display { last4 } } } }`, map[string]any{"id": claim})
 	require.Equal(t, map[string]any{"status": "PENDING", "display": map[string]any{"last4": "3000"}}, said["recordPayoutMethod"].(map[string]any)["payoutMethod"])
+}
+
+func TestReplaysAreTold(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	send := func(key, document string) (*httptest.ResponseRecorder, any) {
+		body, err := json.Marshal(map[string]any{"query": document})
+		require.NoError(t, err)
+		request := plain{method: http.MethodPost, body: string(body)}
+		if key != "" {
+			request.headers = []string{"Idempotency-Key: " + key}
+		}
+		recorder, out := request.to(t, d)
+		require.Empty(t, out.Errors, out.body)
+		var told struct{ Extensions map[string]any }
+		require.NoError(t, json.Unmarshal(recorder.Body.Bytes(), &told, json.MatchCaseInsensitiveNames(true)))
+		return recorder, told.Extensions["replayed"]
+	}
+	const header = "Idempotent-Replayed"
+	keyed := `mutation { made: createQuote(input: {product: "rain-excess", context: {partner: "acme"}}) { quote { id } } }`
+	first, told := send("k1", keyed)
+	require.Empty(t, first.Header().Get(header))
+	require.Nil(t, told)
+	again, told := send("k1", keyed)
+	require.Equal(t, "true", again.Header().Get(header))
+	require.Equal(t, []any{"made"}, told)
+	named := `mutation { a: createQuote(input: {product: "rain-excess", context: {partner: "acme"}, clientMutationId: "k2"}) { quote { id } }
+		b: createQuote(input: {product: "rain-excess", context: {partner: "acme"}}) { quote { id } }
+		c: createQuote(input: {product: "rain-excess", context: {partner: "acme"}, clientMutationId: "k1"}) { quote { id } } }`
+	_, told = send("", named)
+	require.Equal(t, []any{"c"}, told)
+	again, told = send("", named)
+	require.Empty(t, again.Header().Get(header), "a header tells of one mutation")
+	require.Equal(t, []any{"a", "c"}, told)
 }

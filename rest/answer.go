@@ -30,12 +30,15 @@ func (c *call) answer(status int, record any) error {
 
 // replay writes the first answer again, to the byte.
 func (c *call) replay(first *model.Replay) {
-	c.Header().Set("Idempotent-Replayed", "true")
+	c.replayed()
 	if first.Status == http.StatusCreated && c.route.located {
 		c.locate(first.ResourceID)
 	}
 	c.send(first.Status, jsonType, first.Body)
 }
+
+// replayed says that this is the first answer again.
+func (c *call) replayed() { c.Header().Set("Idempotent-Replayed", "true") }
 
 // locate tells where a new record can be read, under the base address that was
 // called.

@@ -35,6 +35,7 @@ func (d *door) beside(address string, handler http.Handler) http.Handler {
 				d.deny(c, shown, cmp.Or(visit.Done(ctx), c.actor.Doing))
 				return shown
 			},
+			Replayed: c.replayed,
 			Hurry:    c.hurry,
 			TooLarge: c.tooLarge,
 			CutOff:   c.cutOff,

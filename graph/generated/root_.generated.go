@@ -11857,9 +11857,10 @@ type Query {
 
 """
 What can be done. Every mutation takes one input and answers one payload. Those of one request are done one after the other and
-fail alone: the payload of one that failed is null, its error is in errors under its path, and the others are done. It is safe to send one again with the same
-clientMutationId, or under the same header Idempotency-Key: the first answer is given again. The header, which counts more,
-goes with one mutation; a request with several under it is refused with idempotency_key_invalid and does nothing.
+fail alone: the payload of one that failed is null, its error is in errors under its path, and the others are done. It is safe
+to send one again with the same clientMutationId, or under the same header Idempotency-Key: the first answer is given again, and
+extensions.replayed lists the names under which that was so; under the header, Idempotent-Replayed says it, too. The header, which
+counts more, goes with one mutation; a request with several under it is refused with idempotency_key_invalid and does nothing.
 """
 type Mutation
 

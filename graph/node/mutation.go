@@ -10,6 +10,7 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"parapet/internal/visit"
 	"parapet/model"
 	"parapet/model/wire"
 )
@@ -24,7 +25,10 @@ func actions(operation *graphql.OperationContext) (n int) {
 	return n
 }
 
-const maxIdempotencyKey = 255
+const (
+	keyHeader         = "Idempotency-Key"
+	maxIdempotencyKey = 255
+)
 
 // mutate does what a mutation asks for, or answers again what it answered the
 // first time under the same key. The request is the input without its
@@ -51,7 +55,24 @@ func mutate[In, R any](ctx context.Context, r *Reader, id *string, in In, do fun
 	if err := wire.Decode(first.Body, record); err != nil {
 		return nil, fmt.Errorf("read the first answer: %w", err)
 	}
+	replayed(ctx)
 	return record, nil
+}
+
+// replayed tells that the first answer is given again: in extensions.replayed, by
+// the name the mutation has in the answer; and as REST does where the key came as
+// REST's, which goes with one mutation alone.
+func replayed(ctx context.Context) {
+	const name = "replayed"
+	all, known := graphql.GetExtension(ctx, name).(*[]string)
+	if !known {
+		all = new([]string)
+		graphql.RegisterExtension(ctx, name, all)
+	}
+	*all = append(*all, graphql.GetFieldContext(ctx).Field.Alias)
+	if len(graphql.GetOperationContext(ctx).Headers.Values(keyHeader)) > 0 {
+		visit.From(ctx).Replayed()
+	}
 }
 
 func idempotency(ctx context.Context, key string, in any) (*model.IdempotencyKey, error) {
@@ -73,7 +94,7 @@ func idempotency(ctx context.Context, key string, in any) (*model.IdempotencyKey
 // would be taken for one that was sent again, and only the first be done.
 func keyOf(ctx context.Context, id *string) (string, error) {
 	operation := graphql.GetOperationContext(ctx)
-	given := operation.Headers.Values("Idempotency-Key")
+	given := operation.Headers.Values(keyHeader)
 	fromHeader := len(given) > 0
 	if !fromHeader && id != nil {
 		given = []string{*id}

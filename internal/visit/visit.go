@@ -27,6 +27,9 @@ type Visit struct {
 	Lasting func(context.Context) (context.Context, context.CancelFunc)
 	// Shown is an error as it may be shown.
 	Shown func(context.Context, error) *model.Error
+	// Replayed says in the answer's headers that it is the first answer again. It must
+	// come before the answer begins.
+	Replayed func()
 	// Hurry bounds the arrival of the request's body; what it returns lifts the
 	// bound.
 	Hurry func() (lift func())
