@@ -3,15 +3,14 @@ package rest
 import (
 	"encoding/base64"
 	"reflect"
-	"regexp"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"parapet/model"
 	"parapet/model/money"
+	"parapet/model/wire"
 )
 
 // decoder fills a request from JSON and collects everything that is wrong with
@@ -136,19 +135,6 @@ func sentence(prefix string, t reflect.Type) string {
 	return prefix + "give " + wanted(t) + "."
 }
 
-// rfc3339 is what the library's reading of a time does not insist on: two digits
-// everywhere, a full stop before the fraction, a zone that exists.
-var rfc3339 = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$`)
-
-// instant reads an RFC 3339 time of a year that the database knows, in UTC. Its
-// letters may be small, as section 5.6 allows.
-func instant(text string) (at time.Time, ok bool) {
-	text = strings.ToUpper(text)
-	at, err := time.Parse(time.RFC3339, text)
-	at = at.UTC()
-	return at, err == nil && rfc3339.MatchString(text) && at.Year() >= 1 && at.Year() <= 9999
-}
-
 // text reads a string that stands for a time or for bytes.
 func (d *decoder) text(v reflect.Value) error {
 	token, err := d.ReadToken()
@@ -158,7 +144,7 @@ func (d *decoder) text(v reflect.Value) error {
 	ok := false
 	switch into := v.Addr().Interface().(type) {
 	case *time.Time:
-		*into, ok = instant(token.String())
+		*into, ok = wire.Instant(token.String())
 	case *[]byte:
 		*into, err = base64.StdEncoding.Strict().DecodeString(token.String())
 		ok = err == nil

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"parapet/model"
+	"parapet/model/wire"
 )
 
 // paging are the query parameters of every list.
@@ -136,7 +137,7 @@ func (q *query) time(name string) *time.Time {
 	if !q.Has(name) {
 		return nil
 	}
-	at, ok := instant(q.Get(name))
+	at, ok := wire.Instant(q.Get(name))
 	if !ok {
 		q.wrong(name, "format", "Give an RFC 3339 time such as 2018-02-06T15:50:42Z; a + of the zone is written %2B.")
 		return nil
