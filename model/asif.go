@@ -1,9 +1,10 @@
 package model
 
 import (
+	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"parapet/model/hazard"
@@ -67,24 +68,24 @@ const asIfSource = "as-if"
 const betweenFixes = 6 * time.Hour
 
 // reports are the observations by which the occurrence would be told, in order of
-// time, checked as a source's are.
-func (in *AsIf) reports(now time.Time) ([]wire.ObservationInput, error) {
+// time, checked as a source's are; at is where the request describes it.
+func (in *AsIf) reports(now time.Time, at string) ([]wire.ObservationInput, error) {
 	c := fieldCheck{}
 	var reports []wire.ObservationInput
 	switch {
 	case in.described() != 1:
-		c.that(false, "/occurrence", "required", "Describe exactly one of an earthquake, a storm and rain.")
+		c.that(false, at, "required", "Describe exactly one of an earthquake, a storm and rain.")
 	case in.Earthquake != nil:
 		reports = in.Earthquake.reports(now)
-		c.reports(reports, func(int) string { return "/occurrence/earthquake" })
+		c.reports(reports, at+"/earthquake", func(int) string { return "" })
 	case in.Storm != nil:
-		c.that(len(in.Storm.Fixes) > 0 && len(in.Storm.Fixes) <= MaxAsIfFixes, "/occurrence/storm/fixes", "length", fmt.Sprintf("Give 1 to %d fixes.", MaxAsIfFixes))
+		c.that(len(in.Storm.Fixes) > 0 && len(in.Storm.Fixes) <= MaxAsIfFixes, at+"/storm/fixes", "length", fmt.Sprintf("Give 1 to %d fixes.", MaxAsIfFixes))
 		reports = in.Storm.reports(now)
-		c.reports(reports, func(i int) string { return fmt.Sprintf("/occurrence/storm/fixes/%d", i) })
+		c.reports(reports, at+"/storm", func(i int) string { return fmt.Sprintf("/fixes/%d", i) })
 	default:
-		c.that(len(in.Rain.Days) > 0 && len(in.Rain.Days) <= MaxAsIfDays, "/occurrence/rain/days", "length", fmt.Sprintf("Give 1 to %d days.", MaxAsIfDays))
+		c.that(len(in.Rain.Days) > 0 && len(in.Rain.Days) <= MaxAsIfDays, at+"/rain/days", "length", fmt.Sprintf("Give 1 to %d days.", MaxAsIfDays))
 		reports = in.Rain.reports()
-		c.reports(reports, func(i int) string { return fmt.Sprintf("/occurrence/rain/days/%d", i) })
+		c.reports(reports, at+"/rain", func(i int) string { return fmt.Sprintf("/days/%d", i) })
 	}
 	if len(c.fields) > 0 {
 		return nil, Invalid(c.fields...)
@@ -153,14 +154,29 @@ func orTime(given *time.Time, otherwise time.Time) time.Time {
 	return *given
 }
 
-var measured = regexp.MustCompile(`^/measures/([a-z]+)(/value)?$`)
+// supposed names the members of a description by those of the observation that is
+// made of them.
+var supposed = map[hazard.Kind]map[string]string{
+	hazard.Earthquake: {"/occurred_at": "/at", "/measures/magnitude": "/magnitude", "/measures/depth": "/depth_km"},
+	hazard.StormFix:   {"/occurred_at": "/at", "/measures/wind": "/wind_kn"},
+	hazard.StationDay: {"/occurred_at": "/day", "/measures/precipitation": "/precipitation_mm"},
+}
+
+// ofAllDays are what the days of rain have in common, by the same names.
+var ofAllDays = map[string]string{"/station": "/station", "/source_event_id": "/station", "/source": "/source"}
 
 // reports checks as a source's reports are checked, but for the future, in which
-// an as-if occurrence may well lie.
-func (c *fieldCheck) reports(reports []wire.ObservationInput, place func(int) string) {
+// an as-if occurrence may well lie. The pointers lead into the description at a
+// place, and to each report inside of it.
+func (c *fieldCheck) reports(reports []wire.ObservationInput, at string, each func(int) string) {
 	for i := range reports {
 		for _, f := range checkObservation(System(), &reports[i], reports[i].OccurredAt, nil) {
-			f.Pointer = place(i) + measured.ReplaceAllString(f.Pointer, "/$1")
+			member := strings.TrimSuffix(f.Pointer, "/value")
+			if common := ofAllDays[member]; common != "" {
+				f.Pointer = at + common
+			} else {
+				f.Pointer = at + each(i) + cmp.Or(supposed[reports[i].Kind][member], member)
+			}
 			c.fields = append(c.fields, f)
 		}
 	}

@@ -72,7 +72,7 @@ func (ref *OccurrenceRef) check() []FieldError {
 // scene finds what is named, as far as the policy's partner may see it.
 func (ref *OccurrenceRef) scene(ctx context.Context, db bun.IDB, p *policyRow, now time.Time) (*scene, error) {
 	if ref.AsIf != nil {
-		return might(ctx, db, ref.AsIf, p.Partner, now)
+		return might(ctx, db, ref.AsIf, "/occurrence/as_if", p.Partner, now)
 	}
 	row, err := ref.named(ctx, db, p)
 	if err != nil {

@@ -45,7 +45,7 @@ func (s *Service) Expose(ctx context.Context, actor Actor, in ExposureRequest, p
 		return nil, nil, err
 	}
 	err = s.view(ctx, func(ctx context.Context, tx bun.Tx, now time.Time) error {
-		sc, err := might(ctx, tx, &in.Occurrence, eyes, now)
+		sc, err := might(ctx, tx, &in.Occurrence, "/occurrence", eyes, now)
 		if err != nil {
 			return err
 		}

@@ -236,15 +236,15 @@ func TestWhatCannotBeSupposed(t *testing.T) {
 	for pointer, in := range map[string]model.AsIf{
 		"/occurrence":                              {},
 		"/occurrence/earthquake/magnitude":         quake(func(q *model.AsIfEarthquake) { q.Magnitude = "big" }),
-		"/occurrence/earthquake/depth":             quake(func(q *model.AsIfEarthquake) { q.DepthKM = new("5000") }),
+		"/occurrence/earthquake/depth_km":          quake(func(q *model.AsIfEarthquake) { q.DepthKM = new("5000") }),
 		"/occurrence/earthquake/location/latitude": quake(func(q *model.AsIfEarthquake) { q.Location.Latitude = 91 }),
-		"/occurrence/earthquake/occurred_at":       quake(func(q *model.AsIfEarthquake) { q.At = new(time.Time) }),
+		"/occurrence/earthquake/at":                quake(func(q *model.AsIfEarthquake) { q.At = new(time.Time) }),
 		"/occurrence/storm/fixes":                  {Storm: &model.AsIfStorm{}},
-		"/occurrence/storm/fixes/1/wind":           {Storm: &model.AsIfStorm{Fixes: []model.AsIfFix{{WindKN: "50"}, {WindKN: "900"}}}},
+		"/occurrence/storm/fixes/1/wind_kn":        {Storm: &model.AsIfStorm{Fixes: []model.AsIfFix{{WindKN: "50"}, {WindKN: "900"}}}},
 		"/occurrence/rain/days":                    {Rain: &model.AsIfRain{Station: "Seattle", Days: make([]model.AsIfDay, model.MaxAsIfDays+1)}},
-		"/occurrence/rain/days/0/station":          {Rain: &model.AsIfRain{Days: []model.AsIfDay{{Day: epochDay, PrecipitationMM: "1"}}}},
-		"/occurrence/rain/days/0/precipitation":    {Rain: &model.AsIfRain{Station: "Seattle", Days: []model.AsIfDay{{Day: epochDay, PrecipitationMM: "-1"}}}},
-		"/occurrence/rain/days/0/occurred_at":      {Rain: &model.AsIfRain{Station: "Seattle", Days: []model.AsIfDay{{PrecipitationMM: "1"}}}},
+		"/occurrence/rain/station":                 {Rain: &model.AsIfRain{Days: []model.AsIfDay{{Day: epochDay, PrecipitationMM: "1"}}}},
+		"/occurrence/rain/days/0/precipitation_mm": {Rain: &model.AsIfRain{Station: "Seattle", Days: []model.AsIfDay{{Day: epochDay, PrecipitationMM: "-1"}}}},
+		"/occurrence/rain/days/0/day":              {Rain: &model.AsIfRain{Station: "Seattle", Days: []model.AsIfDay{{PrecipitationMM: "1"}}}},
 	} {
 		_, _, err := b.Service.Expose(t.Context(), b.Acme, model.ExposureRequest{Occurrence: in}, model.PageRequest{})
 		e := failure(t, err)

@@ -90,8 +90,8 @@ func windowDays(ctx context.Context, db bun.IDB, of []*occurrenceRow) (map[uuid.
 }
 
 // might is the scene of what did not happen.
-func might(ctx context.Context, db bun.IDB, in *AsIf, eyes string, now time.Time) (*scene, error) {
-	reports, err := in.reports(now)
+func might(ctx context.Context, db bun.IDB, in *AsIf, at, eyes string, now time.Time) (*scene, error) {
+	reports, err := in.reports(now, at)
 	if err != nil {
 		return nil, err
 	}
