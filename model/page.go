@@ -107,8 +107,8 @@ func (s *Service) page(actor Actor, in PageRequest, filter string) (page, error)
 
 // BadCursor is cursor_invalid.
 func BadCursor() *Error {
-	return Refuse(CodeCursorInvalid, "This cursor is not one of this list; take next_cursor from the page before, or leave it out", "%s cursors",
-		wrong("/cursor", "value", "Use next_cursor of a page of this list, read with the same filter."))
+	return Refuse(CodeCursorInvalid, "This cursor is not one of this list; take it from the page before, or leave it out", "%s cursors",
+		wrong("/cursor", "value", "Use the cursor that came with a page of this list, read with the same filter."))
 }
 
 // fetch is how many rows to read: one more than the page, to see whether there
