@@ -9,23 +9,26 @@ import (
 	"runtime/debug"
 
 	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
+	"parapet/graph/scalar"
 	"parapet/internal/refusal"
 	"parapet/internal/visit"
 	"parapet/model"
 )
 
 // present writes an error with the codes of REST. What the library itself finds
-// wrong with a document stays as it is; a model.Error is shown; of anything else
-// the caller gets an id, and the log the text.
+// wrong with a document stays as it is; a model.Error is shown in the schema's
+// names; of anything else the caller gets an id, and the log the text.
 func present(ctx context.Context, err error) *gqlerror.Error {
 	v := visit.From(ctx)
 	shown := &gqlerror.Error{Path: graphql.GetPath(ctx), Extensions: map[string]any{}}
 	var found *gqlerror.Error
+	var inside ast.Path // the arguments
 	if errors.As(err, &found) {
 		if found.Path != nil {
-			shown.Path = found.Path
+			shown.Path, inside = answered(ctx, found.Path)
 		}
 		shown.Locations = found.Locations
 		if found.Unwrap() == nil {
@@ -42,8 +45,25 @@ func present(ctx context.Context, err error) *gqlerror.Error {
 	if refusal.KindOf(e.Code).Status >= http.StatusInternalServerError {
 		v.Blame(err)
 	}
+	var field *ast.FieldDefinition
+	if resolved := graphql.GetFieldContext(ctx); resolved != nil && resolved.Field.Field != nil {
+		field = resolved.Field.Definition
+	}
+	if len(inside) > 0 && len(e.Fields) == 1 && e.Fields[0].Pointer == "" {
+		e.Fields[0].Pointer = scalar.Pointer(inside)
+	}
+	e = speech().translate(field, e)
 	shown.Message, shown.Extensions = e.Detail, extensions(e, v.RequestID)
 	return shown
+}
+
+// answered cuts the path of a field of the answer off a path that may go on into
+// the field's arguments, which are not in the answer.
+func answered(ctx context.Context, path ast.Path) (field, inside ast.Path) {
+	if resolved := graphql.GetFieldContext(ctx); resolved != nil && len(resolved.Path()) < len(path) {
+		return path[:len(resolved.Path())], path[len(resolved.Path()):]
+	}
+	return path, nil
 }
 
 // extensions are a problem's members, without those that GraphQL has itself.
@@ -56,7 +76,7 @@ func extensions(e *model.Error, request string) map[string]any {
 		all["resource_id"] = e.ResourceID
 	}
 	if len(e.Fields) > 0 {
-		all["errors"] = inputFields(e)
+		all["errors"] = e.Fields
 	}
 	return all
 }

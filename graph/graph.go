@@ -17,6 +17,7 @@ import (
 	"parapet/graph/generated"
 	"parapet/graph/guard"
 	"parapet/graph/node"
+	"parapet/graph/scalar"
 	"parapet/graph/straight"
 	"parapet/internal/visit"
 	"parapet/model"
@@ -61,7 +62,7 @@ func New(config Config) (*Door, error) {
 	}
 	schema := generated.NewExecutableSchema(generated.Config{Schema: whole(), Resolvers: &resolver{}})
 	judge := &judge{
-		guard: guard.New(schema.Schema(), config.Limits), library: newLibrary(config.Trusted),
+		guard: guard.New(schema.Schema(), config.Limits), schema: schema.Schema(), library: newLibrary(config.Trusted),
 		introspection: !config.Secretive, documents: keep[*guard.Document](documentsKept),
 	}
 	if err := judge.rehearse(); err != nil {
@@ -73,6 +74,8 @@ func New(config Config) (*Door, error) {
 	server.AddTransport(judge.before(overHTTP{streams}))
 	server.SetQueryCache(handed{})
 	server.Use(costs{})
+	server.AroundOperations(scalar.Noting)
+	server.AroundFields(heard)
 	server.AroundFields(straight.New(schema.Schema()).AroundField)
 	server.SetErrorPresenter(present)
 	server.SetRecoverFunc(survive)

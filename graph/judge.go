@@ -17,6 +17,7 @@ import (
 // bounded, priced and validated here, before anything of it runs.
 type judge struct {
 	guard         *guard.Guard
+	schema        *ast.Schema
 	library       *library
 	introspection bool
 	documents     *kept[*guard.Document]
@@ -68,6 +69,10 @@ func (c court) CreateOperationContext(ctx context.Context, params *graphql.RawPa
 	}
 	if len(refusals) > 0 {
 		return refused, refusals
+	}
+	chosen := document.Operations.ForName(params.OperationName)
+	if err := readVariables(c.judge.schema, chosen, params.Variables); err != nil {
+		return refused, gqlerror.List{gqlerror.Wrap(err)}
 	}
 	operation, refusals := c.GraphExecutor.CreateOperationContext(context.WithValue(ctx, documentKey{}, document), params)
 	operation.Stats.SetExtension(costName, priced{cost, c.judge.guard.Limit()})

@@ -77,3 +77,32 @@ func TestBothDoorsRefuseAlike(t *testing.T) {
 		require.Equal(t, code, answer["errors"].([]any)[0].(map[string]any)["extensions"].(map[string]any)["code"], "%s over GraphQL", code)
 	}
 }
+
+// TestBothDoorsChangeAlike changes twin webhook endpoints: what is named, what null
+// takes away, and what is wrong.
+func TestBothDoorsChangeAlike(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	acme := w.tokenOf(t, "acme")
+	create := func(name string) (id string) {
+		return w.call(t, "acme", "POST", "/v1/webhook_endpoints", `{"url": "https://partner.example/hooks", "partner_reference": "`+name+`", "metadata": {"a": "1", "b": "2"}}`, 201)["id"].(string)
+	}
+	rest, graph := create("one"), create("two")
+	for _, change := range []string{
+		`{}`,
+		`{"metadata": {"a": null, "c": "3"}}`,
+		`{"url": "https://partner.example/others", "ordered": true}`,
+		`{"partner_reference": null}`,
+		`{"metadata": null, "status": "disabled"}`,
+		`{"partner_reference": " ", "url": "ftp://partner.example"}`,
+		`{"metadata": {"d": 4}}`,
+	} {
+		_, said := w.do(t, acme, "PATCH", "/v1/webhook_endpoints/"+rest, change)
+		p := parity{name: change, mutation: "changeWebhookEndpoint", into: "webhookEndpoint", shown: "url ordered status partnerReference metadata version", body: change, enums: []string{"status"}, more: map[string]any{"webhookEndpointId": graph}}
+		_, answer := w.do(t, acme, "POST", "/graphql", p.asGraphQL(t, strings.NewReplacer()))
+		if said["code"] == nil && said["partner_reference"] != nil {
+			said["partner_reference"] = "two" // each has its own
+		}
+		p.agree(t, said, answer)
+	}
+}

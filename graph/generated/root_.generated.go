@@ -9606,7 +9606,7 @@ enum RecordingResult {
 
 "A member that is wrong."
 type FieldError {
-  "RFC 6901, into the record as REST writes it: /measures/wind/unit."
+  "RFC 6901, into the observation as it was given: /measures/0/unit."
   pointer: String!
   "What is wrong, for machines."
   code: String!
@@ -11902,6 +11902,8 @@ scalar Decimal
 scalar JSON
 "An object whose values are text: up to 50 keys of at most 40 characters, with values of at most 500."
 scalar Metadata
+"An object whose values are text or null, which takes a key away; otherwise as Metadata."
+scalar MetadataChange
 `, BuiltIn: false},
 	{Name: "../schema/subscription.graphqls", Input: `"""
 What can be listened to: over a WebSocket with the subprotocol graphql-transport-ws, or as server-sent events with Accept:
@@ -12487,7 +12489,9 @@ type CreateWebhookEndpointPayload {
   clientMutationId: String
 }
 
-"What to change of an endpoint; what is left out stays."
+"""
+What to change of an endpoint; what is left out stays. Null is what is left out, except where it takes something away.
+"""
 input ChangeWebhookEndpointInput {
   "Which endpoint."
   webhookEndpointId: ID!
@@ -12501,10 +12505,10 @@ input ChangeWebhookEndpointInput {
   ordered: Boolean
   "Whether anything is sent."
   status: WebhookEndpointStatus
-  "Your own name of it, at most 128 characters."
+  "Replaces your own name of it, at most 128 characters; null takes it away."
   partnerReference: String
-  "What you hang on it."
-  metadata: Metadata
+  "Changes the keys it names: null takes a key away, and null for the whole takes all."
+  metadata: MetadataChange
   "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
   clientMutationId: String
 }

@@ -6705,7 +6705,7 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 // region    ***************************** type.gotpl *****************************
 
 func (ec *executionContext) unmarshalNDateTime2timeᚐTime(ctx context.Context, v any) (time.Time, error) {
-	res, err := scalar.UnmarshalDateTime(v)
+	res, err := scalar.UnmarshalDateTime(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -6717,7 +6717,7 @@ func (ec *executionContext) marshalNDateTime2timeᚐTime(ctx context.Context, se
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
 		}
 	}
-	return res
+	return graphql.WrapContextMarshaler(ctx, res)
 }
 
 func (ec *executionContext) unmarshalNDecimal2githubᚗcomᚋshopspringᚋdecimalᚐDecimal(ctx context.Context, v any) (decimal.Decimal, error) {
@@ -6737,13 +6737,13 @@ func (ec *executionContext) marshalNDecimal2githubᚗcomᚋshopspringᚋdecimal�
 }
 
 func (ec *executionContext) unmarshalNDecimal2string(ctx context.Context, v any) (string, error) {
-	res, err := scalar.UnmarshalString(v)
+	res, err := scalar.UnmarshalDecimalText(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalNDecimal2string(ctx context.Context, sel ast.SelectionSet, v string) graphql.Marshaler {
 	_ = sel
-	res := scalar.MarshalString(v)
+	res := scalar.MarshalDecimalText(v)
 	if res == graphql.Null {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -6791,7 +6791,7 @@ func (ec *executionContext) marshalNJSON2githubᚗcomᚋgoᚑjsonᚑexperiment�
 }
 
 func (ec *executionContext) unmarshalNLong2int64(ctx context.Context, v any) (int64, error) {
-	res, err := scalar.UnmarshalLong(v)
+	res, err := scalar.UnmarshalLong(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -6803,11 +6803,11 @@ func (ec *executionContext) marshalNLong2int64(ctx context.Context, sel ast.Sele
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
 		}
 	}
-	return res
+	return graphql.WrapContextMarshaler(ctx, res)
 }
 
 func (ec *executionContext) unmarshalNMetadata2map(ctx context.Context, v any) (map[string]string, error) {
-	res, err := scalar.UnmarshalMetadata(v)
+	res, err := scalar.UnmarshalMetadata(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -6825,7 +6825,7 @@ func (ec *executionContext) marshalNMetadata2map(ctx context.Context, sel ast.Se
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
 		}
 	}
-	return res
+	return graphql.WrapContextMarshaler(ctx, res)
 }
 
 func (ec *executionContext) marshalNPageInfo2ᚖparapetᚋgraphᚋnodeᚐPageInfo(ctx context.Context, sel ast.SelectionSet, v *node.PageInfo) graphql.Marshaler {
@@ -6842,7 +6842,7 @@ func (ec *executionContext) unmarshalODateTime2ᚖtimeᚐTime(ctx context.Contex
 	if v == nil {
 		return nil, nil
 	}
-	res, err := scalar.UnmarshalDateTime(v)
+	res, err := scalar.UnmarshalDateTime(ctx, v)
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -6851,9 +6851,8 @@ func (ec *executionContext) marshalODateTime2ᚖtimeᚐTime(ctx context.Context,
 		return graphql.Null
 	}
 	_ = sel
-	_ = ctx
 	res := scalar.MarshalDateTime(*v)
-	return res
+	return graphql.WrapContextMarshaler(ctx, res)
 }
 
 func (ec *executionContext) unmarshalODecimal2ᚕgithubᚗcomᚋshopspringᚋdecimalᚐDecimalᚄ(ctx context.Context, v any) ([]decimal.Decimal, error) {
@@ -6913,7 +6912,7 @@ func (ec *executionContext) unmarshalODecimal2ᚖstring(ctx context.Context, v a
 	if v == nil {
 		return nil, nil
 	}
-	res, err := scalar.UnmarshalString(v)
+	res, err := scalar.UnmarshalDecimalText(v)
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -6923,7 +6922,7 @@ func (ec *executionContext) marshalODecimal2ᚖstring(ctx context.Context, sel a
 	}
 	_ = sel
 	_ = ctx
-	res := scalar.MarshalString(*v)
+	res := scalar.MarshalDecimalText(*v)
 	return res
 }
 
@@ -6967,7 +6966,7 @@ func (ec *executionContext) unmarshalOLong2ᚖint64(ctx context.Context, v any) 
 	if v == nil {
 		return nil, nil
 	}
-	res, err := scalar.UnmarshalLong(v)
+	res, err := scalar.UnmarshalLong(ctx, v)
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -6976,16 +6975,15 @@ func (ec *executionContext) marshalOLong2ᚖint64(ctx context.Context, sel ast.S
 		return graphql.Null
 	}
 	_ = sel
-	_ = ctx
 	res := scalar.MarshalLong(*v)
-	return res
+	return graphql.WrapContextMarshaler(ctx, res)
 }
 
 func (ec *executionContext) unmarshalOMetadata2map(ctx context.Context, v any) (map[string]string, error) {
 	if v == nil {
 		return nil, nil
 	}
-	res, err := scalar.UnmarshalMetadata(v)
+	res, err := scalar.UnmarshalMetadata(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -6994,9 +6992,25 @@ func (ec *executionContext) marshalOMetadata2map(ctx context.Context, sel ast.Se
 		return graphql.Null
 	}
 	_ = sel
-	_ = ctx
 	res := scalar.MarshalMetadata(v)
-	return res
+	return graphql.WrapContextMarshaler(ctx, res)
+}
+
+func (ec *executionContext) unmarshalOMetadataChange2map(ctx context.Context, v any) (map[string]*string, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := scalar.UnmarshalMetadataChange(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOMetadataChange2map(ctx context.Context, sel ast.SelectionSet, v map[string]*string) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	_ = sel
+	res := scalar.MarshalMetadataChange(v)
+	return graphql.WrapContextMarshaler(ctx, res)
 }
 
 func (ec *executionContext) marshalONode2parapetᚋgraphᚋnodeᚐNode(ctx context.Context, sel ast.SelectionSet, v node.Node) graphql.Marshaler {

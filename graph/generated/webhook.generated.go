@@ -1674,14 +1674,14 @@ func (ec *executionContext) unmarshalInputChangeWebhookEndpointInput(ctx context
 			if err != nil {
 				return it, err
 			}
-			it.PartnerReference = data
+			it.PartnerReference = graphql.OmittableOf(data)
 		case "metadata":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("metadata"))
-			data, err := ec.unmarshalOMetadata2map(ctx, v)
+			data, err := ec.unmarshalOMetadataChange2map(ctx, v)
 			if err != nil {
 				return it, err
 			}
-			it.Metadata = data
+			it.Metadata = graphql.OmittableOf(data)
 		case "clientMutationId":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("clientMutationId"))
 			data, err := ec.unmarshalOString2ᚖstring(ctx, v)

@@ -3,7 +3,11 @@ package node
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 
+	"parapet/graph/scalar"
 	"parapet/model"
 	"parapet/model/wire"
 )
@@ -56,7 +60,32 @@ func (r *Reader) observed(ctx context.Context, in RecordObservationsInput, sandb
 	if err != nil {
 		return nil, err
 	}
+	for i := range list.Data {
+		for k := range list.Data[i].Errors {
+			fault := &list.Data[i].Errors[k]
+			fault.Pointer = in.Observations[list.Data[i].Index].place(fault.Pointer)
+		}
+	}
 	return &RecordObservationsPayload{list.Data, in.ClientMutationID}, nil
+}
+
+// place turns a pointer into an observation as REST writes it into one into the
+// input: /measures/wind/unit is the unit of whichever measure is named wind, and
+// one that is missing is missing from them all.
+func (in *ObservationInput) place(pointer string) string {
+	segments := strings.Split(pointer, "/")
+	for i, segment := range segments {
+		segments[i] = scalar.Name(segment)
+	}
+	if len(segments) > 2 && segments[1] == "measures" {
+		name := pointer[len("/measures/"):]
+		at := slices.IndexFunc(in.Measures, func(m MeasuredInput) bool { return m.Name == name || strings.HasPrefix(name, m.Name+"/") })
+		if at < 0 {
+			return "/measures"
+		}
+		segments[2] = strconv.Itoa(at)
+	}
+	return strings.Join(segments, "/")
 }
 
 // batch is the input as REST writes it, where a measure is named once by its form.

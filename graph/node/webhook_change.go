@@ -3,6 +3,8 @@ package node
 import (
 	"context"
 
+	"github.com/99designs/gqlgen/graphql"
+
 	"parapet/model"
 	"parapet/model/wire"
 )
@@ -34,12 +36,38 @@ func (r *Reader) CreateWebhookEndpoint(ctx context.Context, in CreateWebhookEndp
 	return r.secretly(record, err, in.ClientMutationID)
 }
 
-// ChangeWebhookEndpointInput is what to change of an endpoint.
+// ChangeWebhookEndpointInput is what to change of an endpoint. Where null takes
+// something away, it is told from what is left out.
 type ChangeWebhookEndpointInput struct {
 	model.WebhookEndpointRequest
 	WebhookEndpointID string
 	EveryEventType    *bool
+	PartnerReference  graphql.Omittable[*string]
+	Metadata          graphql.Omittable[map[string]*string]
 	ClientMutationID  *string
+}
+
+// change is the input as the domain takes it, with the endpoint it is about.
+func (in *ChangeWebhookEndpointInput) change() (endpointChange, error) {
+	out := endpointChange{in.WebhookEndpointID, in.WebhookEndpointRequest}
+	if orEmpty(in.EveryEventType) {
+		if in.EventTypes != nil {
+			return out, model.Invalid(model.FieldError{Pointer: "/every_event_type", Code: "not_allowed", Detail: "Give eventTypes, or everyEventType, not both."})
+		}
+		out.EventTypes = []string{model.AllEvents}
+	}
+	name, named := in.PartnerReference.ValueOK()
+	out.PartnerReference, out.Unnamed = name, named && name == nil
+	out.MergeMetadata, named = in.Metadata.ValueOK()
+	if named && out.MergeMetadata == nil {
+		out.Metadata = map[string]string{}
+	}
+	return out, nil
+}
+
+type endpointChange struct {
+	WebhookEndpointID string
+	model.WebhookEndpointRequest
 }
 
 // ChangeWebhookEndpointPayload is what was changed.
@@ -50,19 +78,15 @@ type ChangeWebhookEndpointPayload struct {
 
 // ChangeWebhookEndpoint changes what is named.
 func (r *Reader) ChangeWebhookEndpoint(ctx context.Context, in ChangeWebhookEndpointInput) (*ChangeWebhookEndpointPayload, error) {
-	if orEmpty(in.EveryEventType) {
-		if in.EventTypes != nil {
-			return nil, model.Invalid(model.FieldError{Pointer: "/every_event_type", Code: "not_allowed", Detail: "Give eventTypes, or everyEventType, not both."})
-		}
-		in.EventTypes = []string{model.AllEvents}
+	change, err := in.change()
+	if err != nil {
+		return nil, err
 	}
-	client := in.ClientMutationID
-	in.ClientMutationID = nil
-	record, err := mutate(ctx, r, client, in, func(ctx context.Context, actor model.Actor, in ChangeWebhookEndpointInput) (*wire.WebhookEndpoint, error) {
+	record, err := mutate(ctx, r, in.ClientMutationID, change, func(ctx context.Context, actor model.Actor, in endpointChange) (*wire.WebhookEndpoint, error) {
 		return r.Service.ChangeWebhookEndpoint(ctx, actor, in.WebhookEndpointID, in.WebhookEndpointRequest)
 	})
 	endpoint, err := one(r.webhookEndpoints)(record, err)
-	return &ChangeWebhookEndpointPayload{endpoint, client}, err
+	return &ChangeWebhookEndpointPayload{endpoint, in.ClientMutationID}, err
 }
 
 // WebhookEndpointInput names an endpoint to do something with.

@@ -1,8 +1,11 @@
 package scalar
 
 import (
+	"context"
 	stdjson "encoding/json" //nolint:depguard // the type in which gqlgen hands over a variable's number
 	"io"
+	"maps"
+	"slices"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/go-json-experiment/json"
@@ -60,26 +63,58 @@ func within(v any) error {
 }
 
 // MarshalMetadata writes an object of text.
-func MarshalMetadata(m map[string]string) graphql.Marshaler {
-	return graphql.WriterFunc(func(w io.Writer) {
-		written, _ := wire.Encode(m) // text is always written
-		_, _ = w.Write(written)
-	})
+func MarshalMetadata(m map[string]string) graphql.ContextMarshaler {
+	text, _ := wire.Encode(m) // text is always written
+	return written(string(text), "")
 }
 
 // UnmarshalMetadata reads an object whose values are text.
-func UnmarshalMetadata(v any) (map[string]string, error) {
+func UnmarshalMetadata(ctx context.Context, v any) (map[string]string, error) {
+	m := map[string]string{}
+	return m, metadata(ctx, v, func(name string, value *string) bool {
+		if value != nil {
+			m[name] = *value
+		}
+		return value != nil
+	})
+}
+
+// MarshalMetadataChange writes what UnmarshalMetadataChange reads.
+func MarshalMetadataChange(m map[string]*string) graphql.ContextMarshaler {
+	text, _ := wire.Encode(m) // text is always written
+	return written(string(text), "")
+}
+
+// UnmarshalMetadataChange reads an object whose values are text, or null for keys
+// that go.
+func UnmarshalMetadataChange(ctx context.Context, v any) (map[string]*string, error) {
+	m := map[string]*string{}
+	return m, metadata(ctx, v, func(name string, value *string) bool {
+		m[name] = value
+		return true
+	})
+}
+
+// metadata takes the members of an object, in the order of their names, text or
+// null; what take does not want and what is neither is unread.
+func metadata(ctx context.Context, v any, take func(string, *string) bool) error {
 	object, ok := v.(map[string]any)
 	if !ok {
-		return nil, unfit("type", "Metadata is an object whose values are strings.")
+		return unread(ctx, "type", "Give an object.")
 	}
-	m := make(map[string]string, len(object))
-	for name, value := range object {
-		member, ok := value.(string)
-		if !ok {
-			return nil, unfit("type", "Metadata is an object whose values are strings.")
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		var err error
+		switch text, is := object[name].(string); {
+		case is:
+			take(name, &text)
+		case object[name] != nil:
+			err = unread(ctx, "type", "Give a string.", name)
+		case !take(name, nil):
+			err = unread(ctx, "null", "It must not be null: give a string.", name)
 		}
-		m[name] = member
+		if err != nil {
+			return err
+		}
 	}
-	return m, within(object)
+	return within(object)
 }

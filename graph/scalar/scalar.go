@@ -4,6 +4,7 @@
 package scalar
 
 import (
+	"context"
 	stdjson "encoding/json" //nolint:depguard // the type in which gqlgen hands over a variable's number
 	"io"
 	"strconv"
@@ -14,16 +15,8 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/shopspring/decimal"
 
-	"parapet/model"
 	"parapet/model/wire"
 )
-
-// unfit is a value that a scalar does not take, with what would be right.
-func unfit(code, detail string) error {
-	e := model.Invalid(model.FieldError{Code: code, Detail: detail})
-	e.Detail = "An argument or a variable is not right: " + detail
-	return e
-}
 
 // text writes a string that needs no escape.
 func text(s string) graphql.Marshaler {
@@ -33,10 +26,11 @@ func text(s string) graphql.Marshaler {
 // MarshalString writes text.
 func MarshalString(s string) graphql.Marshaler { return graphql.MarshalString(s) }
 
-// UnmarshalString reads text of valid UTF-8 without NUL.
+// UnmarshalString reads text of valid UTF-8 without NUL. Null, which the library
+// hands over wherever Go has no pointer, is none.
 func UnmarshalString(v any) (string, error) {
-	s, err := graphql.UnmarshalString(v)
-	if err != nil {
+	s, is := v.(string)
+	if !is && v != nil {
 		return "", unfit("type", "Give a string.")
 	}
 	return s, clean(s)
@@ -83,25 +77,24 @@ func UnmarshalID(v any) (string, error) {
 }
 
 // MarshalDateTime writes RFC 3339 in UTC with microseconds, as REST does.
-func MarshalDateTime(t time.Time) graphql.Marshaler { return text(wire.Time(t)) }
+func MarshalDateTime(t time.Time) graphql.ContextMarshaler { return written(wire.Time(t), `"`) }
 
 // UnmarshalDateTime reads RFC 3339 with a zone, of a year that the database knows.
-func UnmarshalDateTime(v any) (time.Time, error) {
+func UnmarshalDateTime(ctx context.Context, v any) (time.Time, error) {
 	s, _ := v.(string)
-	at, err := time.Parse(time.RFC3339, s)
-	at = at.UTC()
-	if err != nil || at.Year() < 1 || at.Year() > 9999 {
-		return time.Time{}, unfit("format", "Give an RFC 3339 time with its zone, such as 2018-02-06T15:50:42Z.")
+	at, ok := wire.Instant(s)
+	if !ok {
+		return time.Time{}, unread(ctx, "format", "Give an RFC 3339 time with its zone, such as 2018-02-06T15:50:42Z.")
 	}
 	return at, nil
 }
 
 // MarshalLong writes a whole number.
-func MarshalLong(n int64) graphql.Marshaler { return graphql.MarshalInt64(n) }
+func MarshalLong(n int64) graphql.ContextMarshaler { return written(strconv.FormatInt(n, 10), "") }
 
 // UnmarshalLong reads a whole number of 64 bits, also from text, because JavaScript
 // loses digits of large ones. It has no fraction and no exponent.
-func UnmarshalLong(v any) (int64, error) {
+func UnmarshalLong(ctx context.Context, v any) (int64, error) {
 	if v == nil {
 		return 0, nil
 	}
@@ -120,17 +113,17 @@ func UnmarshalLong(v any) (int64, error) {
 		err = strconv.ErrSyntax
 	}
 	if err != nil {
-		return 0, unfit("type", "Give a whole number of at most 64 bits.")
+		return 0, unread(ctx, "type", "Give a whole number of at most 64 bits.")
 	}
 	return n, nil
 }
 
 // MarshalCount writes a Long that counts.
-func MarshalCount(n int) graphql.Marshaler { return graphql.MarshalInt(n) }
+func MarshalCount(n int) graphql.ContextMarshaler { return MarshalLong(int64(n)) }
 
 // UnmarshalCount reads a Long that counts.
-func UnmarshalCount(v any) (int, error) {
-	n, err := UnmarshalLong(v)
+func UnmarshalCount(ctx context.Context, v any) (int, error) {
+	n, err := UnmarshalLong(ctx, v)
 	return int(n), err
 }
 
@@ -148,4 +141,14 @@ func UnmarshalDecimal(v any) (decimal.Decimal, error) {
 		return decimal.Decimal{}, unfit("format", `Give a decimal as text, such as "6.4".`)
 	}
 	return d, nil
+}
+
+// MarshalDecimalText writes a decimal that Go keeps as it was written.
+func MarshalDecimalText(s string) graphql.Marshaler { return text(s) }
+
+// UnmarshalDecimalText reads text that the domain judges; what is no text is no
+// decimal, which the domain says of an empty one too.
+func UnmarshalDecimalText(v any) (string, error) {
+	s, _ := v.(string)
+	return s, clean(s)
 }

@@ -16,6 +16,17 @@ import (
 // capitals, and an event type's dot as an underscore. Which words an enum has is
 // told by the schema, and tested against the domain's lists.
 
+// Name writes a member's name as the schema does.
+func Name(member string) string {
+	words := strings.Split(member, "_")
+	for i, word := range words[1:] {
+		if word != "" {
+			words[i+1] = strings.ToUpper(word[:1]) + word[1:]
+		}
+	}
+	return strings.Join(words, "")
+}
+
 func capitals[W ~string](word W) graphql.Marshaler {
 	return text(strings.ToUpper(strings.ReplaceAll(string(word), ".", "_")))
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"parapet/graph/scalar"
+	"parapet/model/wire"
 )
 
 // word writes a word of an enum.
@@ -51,7 +52,7 @@ func (r *run) scalar(name string, in reflect.Type) put {
 		}
 	case "DateTime":
 		if in == timeType {
-			return r.by(func(v reflect.Value) graphql.Marshaler { return scalar.MarshalDateTime(v.Interface().(time.Time)) })
+			return r.instant
 		}
 	case "Decimal":
 		switch {
@@ -72,6 +73,11 @@ func (r *run) text(v reflect.Value) bool {
 
 func (r *run) number(v reflect.Value) bool {
 	r.out.Write(strconv.AppendInt(r.out.AvailableBuffer(), v.Int(), 10))
+	return true
+}
+
+func (r *run) instant(v reflect.Value) bool {
+	r.out.WriteString(`"` + wire.Time(v.Interface().(time.Time)) + `"`)
 	return true
 }
 

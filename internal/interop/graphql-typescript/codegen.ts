@@ -24,6 +24,7 @@ const config: CodegenConfig = {
 					Decimal: "string",
 					JSON: "unknown",
 					Metadata: "Record<string, string>",
+					MetadataChange: "Record<string, string | null>",
 				},
 			},
 		},
