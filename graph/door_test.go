@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -11,8 +12,11 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/stretchr/testify/require"
+	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/parser"
 
 	"parapet/graph"
+	"parapet/graph/generated"
 	"parapet/internal/refusal"
 	"parapet/internal/visit"
 	"parapet/model"
@@ -125,6 +129,7 @@ func (d *door) ask(t *testing.T, in ask) answer {
 	d.ServeHTTP(recorder, request)
 	out := answer{status: recorder.Code, body: recorder.Body.String()}
 	require.NoError(t, json.Unmarshal(recorder.Body.Bytes(), &out, json.MatchCaseInsensitiveNames(true)), out.body)
+	placed(t, in.document, out)
 	return out
 }
 
@@ -141,4 +146,57 @@ func (d *door) dataAs(t *testing.T, as, document string, variables map[string]an
 	var data map[string]any
 	require.NoError(t, json.Unmarshal(got.Data, &data))
 	return data
+}
+
+// committed is the schema, read once.
+var committed = sync.OnceValue(func() *ast.Schema { return generated.NewExecutableSchema(generated.Config{}).Schema() })
+
+// placed holds every pointer of an answer to a place that the schema has: whatever
+// a test is about, its refusals lead to where the mistake is.
+func placed(t *testing.T, document string, out answer) {
+	t.Helper()
+	tree, err := parser.ParseQuery(&ast.Source{Input: document})
+	if err != nil || len(tree.Operations) != 1 {
+		return
+	}
+	roots := map[string]*ast.FieldDefinition{}
+	for _, selection := range tree.Operations[0].SelectionSet {
+		if field, is := selection.(*ast.Field); is {
+			on := map[ast.Operation]*ast.Definition{ast.Query: committed().Query, ast.Mutation: committed().Mutation, ast.Subscription: committed().Subscription}
+			roots[field.Alias] = on[tree.Operations[0].Operation].Fields.ForName(field.Name)
+		}
+	}
+	for _, e := range out.Errors {
+		if len(e.Path) != 1 {
+			continue
+		}
+		for _, fault := range e.Extensions.Errors {
+			require.True(t, leads(roots[e.Path[0].(string)], fault.Pointer), "%s leads nowhere: %s", fault.Pointer, out.body)
+		}
+	}
+}
+
+// leads tells whether a pointer is one into the arguments of a field.
+func leads(field *ast.FieldDefinition, pointer string) bool {
+	names := strings.Split(pointer, "/")[1:]
+	if field == nil || len(names) == 0 || field.Arguments.ForName(names[0]) == nil {
+		return false
+	}
+	of := field.Arguments.ForName(names[0]).Type
+	for _, name := range names[1:] {
+		def := committed().Types[of.Name()]
+		if _, err := strconv.Atoi(name); err == nil && of.Elem != nil {
+			of = of.Elem
+			continue
+		}
+		if def.Kind == ast.Scalar { // an object of the caller's
+			return def.Name == "JSON" || strings.HasPrefix(def.Name, "Metadata") || def.Name == "String" && names[1] == "document"
+		}
+		member := def.Fields.ForName(name)
+		if member == nil || of.Elem != nil {
+			return false
+		}
+		of = member.Type
+	}
+	return true
 }

@@ -187,12 +187,12 @@ func (s *Service) ChangeJobs(ctx context.Context, actor Actor, in JobChange) (*J
 	if err != nil {
 		return nil, err
 	}
-	c := fieldCheck{}
-	in.Filter.check(&c)
+	c := checking(ctx)
+	in.Filter.check(c)
 	c.note(&in.Reason, "/reason")
 	c.that(len(in.Filter.IDs) > 0 || in.Filter.Queue != "" || in.Filter.Kind != "" || in.Filter.State != "", "/filter", "required", "Name jobs, a queue, a kind or a state.")
-	if len(c.fields) > 0 {
-		return nil, Invalid(c.fields...)
+	if err := c.refusal(); err != nil {
+		return nil, err
 	}
 	done := new(JobsChanged)
 	if in.DryRun {
