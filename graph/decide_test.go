@@ -121,7 +121,7 @@ func TestAnOperatorPublishesAProduct(t *testing.T) {
 		require.Empty(t, got.Errors)
 		require.JSONEq(t, fmt.Sprintf(`{"publishProduct": {"product": {"key": %q, "version": 2}}}`, product.Shipped()[1].Key()), string(got.Data))
 	}
-	require.Equal(t, "state_conflict", publish(second + "\n").code())
+	require.Equal(t, "state_conflict", publish(second+"\n").code())
 	broken := publish(strings.Replace(strings.Replace(source, `risk_factor: "0.1"`, "risk_factor: 0.1", 1), "shape: step", "shape: stairs", 1))
 	require.Equal(t, []string{"/input/document/payout/shape", "/input/document/price/risk_factor"}, places(broken))
 }

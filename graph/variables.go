@@ -2,8 +2,6 @@ package graph
 
 import (
 	stdjson "encoding/json" //nolint:depguard // the type in which gqlgen takes a variable's number
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -19,21 +17,18 @@ import (
 // letters.
 type reading struct {
 	schema *ast.Schema
+	at     ast.Path // of the value that is judged
 	faults []model.FieldError
 }
 
-// readVariables is what is wrong with the variables of an operation; nil when nothing is.
-// The pointers lead into the request.
+// readVariables is what is wrong with the variables of an operation; nil when
+// nothing is. The pointers lead into the request.
 func readVariables(schema *ast.Schema, operation *ast.OperationDefinition, given map[string]any) error {
-	r := &reading{schema: schema}
+	r := &reading{schema: schema, at: ast.Path{ast.PathName("variables")}}
 	for _, v := range operation.VariableDefinitions {
 		value, present := given[v.Variable]
-		at := ast.Path{ast.PathName("variables"), ast.PathName(v.Variable)}
-		switch {
-		case present:
-			r.value(v.Type, value, at)
-		case v.Type.NonNull && v.DefaultValue == nil:
-			r.fault(at, "required", "It is missing: "+r.wanted(v.Type))
+		if present || v.DefaultValue == nil {
+			r.inside(ast.PathName(v.Variable), v.Type, value, present)
 		}
 	}
 	if len(r.faults) == 0 {
@@ -44,67 +39,77 @@ func readVariables(schema *ast.Schema, operation *ast.OperationDefinition, given
 	return model.Refuse(model.CodeValidationFailed, one, "%s variables or members of them are not right", r.faults...)
 }
 
-func (r *reading) fault(at ast.Path, code, detail string) {
-	if len(r.faults) <= model.MaxFields {
-		r.faults = append(r.faults, model.FieldError{Pointer: scalar.Pointer(at), Code: code, Detail: strings.ToUpper(detail[:1]) + detail[1:]})
+// fault notes what is wrong with the value that is judged.
+func (r *reading) fault(code, detail string) {
+	r.faults = append(r.faults, model.FieldError{Pointer: scalar.Pointer(r.at), Code: code, Detail: strings.ToUpper(detail[:1]) + detail[1:]})
+}
+
+// enough tells whether more is wrong already than an answer names.
+func (r *reading) enough() bool { return len(r.faults) > model.MaxFields }
+
+// inside judges what stands, or should, one step further in.
+func (r *reading) inside(step ast.PathElement, of *ast.Type, v any, given bool) {
+	r.at = append(r.at, step)
+	switch {
+	case r.enough():
+	case given:
+		r.value(of, v)
+	case of.NonNull:
+		r.fault("required", "It is missing: "+r.wanted(of))
 	}
+	r.at = r.at[:len(r.at)-1]
 }
 
 // value judges one value. Scalars of our own are read where they are used.
-func (r *reading) value(of *ast.Type, v any, at ast.Path) {
-	if v == nil {
-		if of.NonNull {
-			r.fault(at, "null", "It must not be null: "+r.wanted(of))
-		}
-		return
-	}
-	if of.Elem != nil {
-		r.list(of.Elem, v, at)
-		return
-	}
-	switch def := r.schema.Types[of.NamedType]; def.Kind {
-	case ast.Enum:
+func (r *reading) value(of *ast.Type, v any) {
+	def := r.schema.Types[of.Name()]
+	switch {
+	case v == nil && of.NonNull:
+		r.fault("null", "It must not be null: "+r.wanted(of))
+	case v == nil:
+	case of.Elem != nil:
+		r.list(of.Elem, v)
+	case def.Kind == ast.InputObject:
+		r.object(def, v)
+	case def.Kind == ast.Enum:
 		if word, is := v.(string); !is || def.EnumValues.ForName(word) == nil {
-			r.fault(at, "enum", r.wanted(of))
+			r.fault("enum", r.wanted(of))
 		}
-	case ast.InputObject:
-		r.object(def, v, at)
 	default:
 		if fits := builtIn[def.Name]; fits != nil && !fits(v) {
-			r.fault(at, "type", r.wanted(of))
+			r.fault("type", r.wanted(of))
 		}
 	}
 }
 
 // list judges the elements of a list; what is none stands for a list of one.
-func (r *reading) list(of *ast.Type, v any, at ast.Path) {
+func (r *reading) list(of *ast.Type, v any) {
 	elements, is := v.([]any)
 	if !is {
-		r.value(of, v, at)
+		r.value(of, v)
 		return
 	}
 	for i, element := range elements {
-		r.value(of, element, append(slices.Clip(at), ast.PathIndex(i)))
+		r.inside(ast.PathIndex(i), of, element, true)
 	}
 }
 
-func (r *reading) object(def *ast.Definition, v any, at ast.Path) {
+func (r *reading) object(def *ast.Definition, v any) {
 	members, is := v.(map[string]any)
 	if !is {
-		r.fault(at, "type", "give an object.")
+		r.fault("type", "give an object.")
 		return
 	}
-	for _, name := range slices.Sorted(maps.Keys(members)) {
-		within := append(slices.Clip(at), ast.PathName(name))
-		if field := def.Fields.ForName(name); field != nil {
-			r.value(field.Type, members[name], within)
-		} else {
-			r.fault(within, string(model.CodeUnknownField), "It does not exist; there are "+names(def.Fields)+".")
+	for _, field := range def.Fields {
+		if value, given := members[field.Name]; given || field.DefaultValue == nil {
+			r.inside(ast.PathName(field.Name), field.Type, value, given)
 		}
 	}
-	for _, field := range def.Fields {
-		if _, given := members[field.Name]; !given && field.Type.NonNull && field.DefaultValue == nil {
-			r.fault(append(slices.Clip(at), ast.PathName(field.Name)), "required", "It is missing: "+r.wanted(field.Type))
+	for name := range members {
+		if def.Fields.ForName(name) == nil && !r.enough() {
+			r.at = append(r.at, ast.PathName(name))
+			r.fault(string(model.CodeUnknownField), "It does not exist; there are "+names(def.Fields)+".")
+			r.at = r.at[:len(r.at)-1]
 		}
 	}
 }
@@ -141,20 +146,20 @@ func (r *reading) wanted(of *ast.Type) string {
 	if of.Elem != nil {
 		return "give a list."
 	}
-	switch def := r.schema.Types[of.NamedType]; {
-	case def.Kind == ast.Enum:
+	def := r.schema.Types[of.NamedType]
+	if def.Kind == ast.InputObject {
+		return "give an object."
+	}
+	if def.Kind == ast.Enum {
 		words := make([]string, len(def.EnumValues))
 		for i, word := range def.EnumValues {
 			words[i] = word.Name
 		}
 		return "give one of " + strings.Join(words, ", ") + "."
-	case def.Kind == ast.InputObject:
-		return "give an object."
-	default:
-		return map[string]string{
-			"String": "give a string.", "Boolean": "give true or false.", "Int": "give a whole number of at most 32 bits.", "Float": "give a number.", "ID": "give an id.",
-			"Long": "give a whole number.", "DateTime": "give an RFC 3339 time with its zone, such as 2018-02-06T15:50:42Z.", "Decimal": `give a decimal as text, such as "6.4".`,
-			"Duration": "give an ISO 8601 duration, such as P365D.", "Metadata": "give an object.", "MetadataChange": "give an object.", "JSON": "give JSON.",
-		}[def.Name]
 	}
+	return map[string]string{
+		"String": "give a string.", "Boolean": "give true or false.", "Int": "give a whole number of at most 32 bits.", "Float": "give a number.", "ID": "give an id.",
+		"Long": "give a whole number.", "DateTime": "give an RFC 3339 time with its zone, such as 2018-02-06T15:50:42Z.", "Decimal": `give a decimal as text, such as "6.4".`,
+		"Duration": "give an ISO 8601 duration, such as P365D.", "Metadata": "give an object.", "MetadataChange": "give an object.", "JSON": "give JSON.",
+	}[def.Name]
 }

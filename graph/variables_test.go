@@ -154,8 +154,12 @@ func TestOneObservationSpoilsNoBatch(t *testing.T) {
 		told = append(told, row)
 	}
 	require.Equal(t, []any{
-		[]any{"CREATED"}, []any{"REJECTED", "/occurredAt format"}, []any{"REJECTED", "/revision type", "/sourceEventId length"},
-		[]any{"REJECTED", "/measures/1/unit enum", "/measures/1/value format"}, []any{"REJECTED", "/measures/0 unknown", "/measures required"}, []any{"CREATED"},
+		[]any{"CREATED"},
+		[]any{"REJECTED", "/occurredAt format"},
+		[]any{"REJECTED", "/revision type", "/sourceEventId length"},
+		[]any{"REJECTED", "/measures/1/unit enum", "/measures/1/value format"},
+		[]any{"REJECTED", "/measures/0 unknown", "/measures required"},
+		[]any{"CREATED"},
 	}, told)
 }
 
