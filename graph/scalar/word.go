@@ -28,7 +28,22 @@ func Name(member string) string {
 }
 
 func capitals[W ~string](word W) graphql.Marshaler {
-	return text(strings.ToUpper(strings.ReplaceAll(string(word), ".", "_")))
+	return text(string(AppendWord(nil, string(word))))
+}
+
+// AppendWord is what MarshalWord writes, without its quotes, behind what is there.
+func AppendWord(to []byte, word string) []byte {
+	for i := range len(word) {
+		letter := word[i]
+		switch {
+		case letter == '.':
+			letter = '_'
+		case 'a' <= letter && letter <= 'z':
+			letter -= 'a' - 'A'
+		}
+		to = append(to, letter)
+	}
+	return to
 }
 
 // small reads a word back; the library has checked that the enum has it. Null,

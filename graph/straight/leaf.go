@@ -19,7 +19,7 @@ func (r *run) word(in reflect.Type) put {
 		return nil
 	}
 	return func(v reflect.Value) bool {
-		scalar.MarshalWord(v.String()).MarshalGQL(&r.out)
+		r.out.Write(append(scalar.AppendWord(append(r.out.AvailableBuffer(), '"'), v.String()), '"'))
 		return true
 	}
 }
@@ -71,6 +71,17 @@ func (r *run) text(v reflect.Value) bool {
 	return err == nil
 }
 
+func (r *run) instant(v reflect.Value) bool {
+	var t time.Time
+	if v.CanAddr() { // to take its value would copy it to the heap
+		t = *v.Addr().Interface().(*time.Time)
+	} else {
+		t = v.Interface().(time.Time)
+	}
+	r.out.Write(append(wire.AppendTime(append(r.out.AvailableBuffer(), '"'), t), '"'))
+	return true
+}
+
 func (r *run) number(v reflect.Value) bool {
 	r.out.Write(strconv.AppendInt(r.out.AvailableBuffer(), v.Int(), 10))
 	return true
@@ -88,7 +99,7 @@ func (r *run) truth(v reflect.Value) bool {
 
 func (r *run) by(marshal func(reflect.Value) graphql.Marshaler) put {
 	return func(v reflect.Value) bool {
-		marshal(v).MarshalGQL(&r.out)
+		marshal(v).MarshalGQL(r.out)
 		return true
 	}
 }

@@ -53,13 +53,28 @@ func (w *Writer) write(ctx context.Context, field graphql.CollectedField, result
 			out = nil
 		}
 	}()
-	r := &run{Writer: w, ctx: ctx, operation: graphql.GetOperationContext(ctx)}
+	r := &run{Writer: w, ctx: ctx, operation: graphql.GetOperationContext(ctx), out: sheets.Get().(*bytes.Buffer)}
+	defer r.done()
 	value := reflect.ValueOf(result)
 	put := r.compile(field.Definition.Type, value.Type(), field.Selections)
 	if put == nil || !put(value) {
 		return nil
 	}
-	return written(r.out.Bytes())
+	return written(bytes.Clone(r.out.Bytes()))
+}
+
+// sheets are written on again: a page that grows as it is written is copied half a
+// dozen times.
+var sheets = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// largestSheet is the largest that is kept, in bytes.
+const largestSheet = 1 << 20
+
+func (r *run) done() {
+	if r.out.Cap() <= largestSheet {
+		r.out.Reset()
+		sheets.Put(r.out)
+	}
 }
 
 // run is one result on its way. Every selection is compiled once, however many
@@ -69,7 +84,7 @@ type run struct {
 
 	ctx       context.Context //nolint:containedctx // a run is one call
 	operation *graphql.OperationContext
-	out       bytes.Buffer
+	out       *bytes.Buffer
 }
 
 // put writes a value; false when it cannot.

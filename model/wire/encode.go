@@ -9,17 +9,13 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-// timeLayout is RFC 3339 in UTC, always with microseconds, so that times sort
-// as text and never lose what the database keeps.
-const timeLayout = "2006-01-02T15:04:05.000000Z"
-
 var options = json.JoinOptions(
 	json.Deterministic(true),
 	json.FormatNilSliceAsNull(false),
 	json.FormatNilMapAsNull(false),
 	json.WithMarshalers(json.JoinMarshalers(
 		json.MarshalToFunc(func(enc *jsontext.Encoder, t time.Time) error {
-			return enc.WriteValue(t.UTC().AppendFormat(enc.AvailableBuffer(), `"`+timeLayout+`"`))
+			return enc.WriteValue(append(AppendTime(append(enc.AvailableBuffer(), '"'), t), '"'))
 		}),
 		json.MarshalToFunc(func(enc *jsontext.Encoder, d decimal.Decimal) error { // as its MarshalJSON does
 			return enc.WriteToken(jsontext.String(d.String()))
@@ -35,8 +31,21 @@ var options = json.JoinOptions(
 	})),
 )
 
-// Time writes an instant as records show it.
-func Time(t time.Time) string { return t.UTC().Format(timeLayout) }
+// Time writes an instant as records show it: RFC 3339 in UTC, always with
+// microseconds, so that times sort as text and never lose what the database keeps.
+func Time(t time.Time) string { return string(AppendTime(nil, t)) }
+
+// AppendTime is Time behind what is there. A list of records has more times than
+// anything else, and Go writes whole seconds several times as fast as fractions.
+func AppendTime(text []byte, t time.Time) []byte {
+	text = t.UTC().AppendFormat(text, time.RFC3339)
+	text = append(text[:len(text)-1], ".000000Z"...)
+	micros := t.Nanosecond() / int(time.Microsecond)
+	for i := len(text) - 2; micros > 0; i, micros = i-1, micros/10 {
+		text[i] += byte(micros % 10)
+	}
+	return text
+}
 
 // Encode writes a record as v1 JSON: the one encoder behind every answer and
 // every event. Nobody may change what it returns.

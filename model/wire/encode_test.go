@@ -88,3 +88,19 @@ func TestARecordIsReadAsItWasWritten(t *testing.T) {
 	require.Equal(t, string(first), string(again))
 	require.Contains(t, string(first), `"metadata":{"a":"1","b":`, "maps are written in order, so equal records have equal bytes")
 }
+
+// Times are written as the layout of the contract says, whatever their zone and
+// however much of a second they have.
+func TestTimesAreWrittenToTheMicrosecond(t *testing.T) {
+	t.Parallel()
+	const layout = "2006-01-02T15:04:05.000000Z"
+	for _, zone := range []*time.Location{time.UTC, time.FixedZone("east", 5*3600+1800), time.FixedZone("west", -11*3600)} {
+		for _, second := range []int64{0, -1, 1_517_935_850, -62_135_596_800, 253_402_300_799} {
+			for _, nanosecond := range []int64{0, 1, 999, 1000, 120_000, 100_000_000, 642_600_000, 999_999_999} {
+				at := time.Unix(second, nanosecond).In(zone)
+				require.Equal(t, at.UTC().Format(layout), wire.Time(at))
+				require.Equal(t, "at "+wire.Time(at), string(wire.AppendTime([]byte("at "), at)))
+			}
+		}
+	}
+}
