@@ -87,11 +87,6 @@ func (r *run) number(v reflect.Value) bool {
 	return true
 }
 
-func (r *run) instant(v reflect.Value) bool {
-	r.out.WriteString(`"` + wire.Time(v.Interface().(time.Time)) + `"`)
-	return true
-}
-
 func (r *run) truth(v reflect.Value) bool {
 	r.out.Write(strconv.AppendBool(r.out.AvailableBuffer(), v.Bool()))
 	return true
