@@ -39,8 +39,11 @@ type uuidCodec struct{ pgtype.UUIDCodec }
 
 // PlanEncode implements pgtype.Codec.
 func (c uuidCodec) PlanEncode(types *pgtype.Map, oid uint32, format int16, value any) pgtype.EncodePlan {
-	if _, ours := value.(uuid.UUID); ours && format == pgtype.BinaryFormatCode {
-		return uuidPlan{}
+	switch value.(type) {
+	case uuid.UUID, *uuid.UUID: // a nil one never comes here
+		if format == pgtype.BinaryFormatCode {
+			return uuidPlan{}
+		}
 	}
 	return c.UUIDCodec.PlanEncode(types, oid, format, value)
 }
@@ -57,7 +60,10 @@ type uuidPlan struct{}
 
 // Encode implements pgtype.EncodePlan.
 func (uuidPlan) Encode(value any, out []byte) ([]byte, error) {
-	id, _ := value.(uuid.UUID)
+	id, plain := value.(uuid.UUID)
+	if !plain {
+		id = *value.(*uuid.UUID) //nolint:forcetypeassert // planned for no other
+	}
 	return append(out, id[:]...), nil
 }
 
