@@ -83,10 +83,16 @@ func (u *unit) sayPayout(claim *claimRow, row *payoutRow, was transfer, kind Eve
 		return err
 	}
 	u.postPayout(event, row, was)
-	return u.tell(claim, kind, &event, summary, map[string]any{
-		"payout_id": public.ID, "status": row.Status, "amount": public.Amount,
-		"blocked_reason": row.BlockedReason, "provider_reference": row.ProviderReference,
-	})
+	return u.tell(claim, kind, &event, summary, payoutTold{public.Amount, row.BlockedReason, public.ID, row.ProviderReference, row.Status})
+}
+
+// payoutTold is the data of a sentence about a payout.
+type payoutTold struct {
+	Amount            money.Money    `json:"amount"`
+	BlockedReason     *BlockedReason `json:"blocked_reason"`
+	PayoutID          string         `json:"payout_id"`
+	ProviderReference *string        `json:"provider_reference"`
+	Status            PayoutStatus   `json:"status"`
 }
 
 // chosen is the method a claim is paid to: its own before its policy's, a
