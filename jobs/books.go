@@ -35,11 +35,14 @@ func (b *Books) Add(ctx context.Context, rail string, entries []bankfile.Entry) 
 		keys[i], shorts[i], payouts[i], payees[i] = e.Key, e.Short, e.PayoutID, e.Payee
 		amounts[i], currencies[i] = e.Amount.Amount, e.Amount.Currency
 	}
-	_, err := b.pool.Exec(ctx, `insert into bank_entries (rail, key, short, payout_id, amount, currency, payee)
+	added, err := b.pool.Exec(ctx, `insert into bank_entries (rail, key, short, payout_id, amount, currency, payee)
 		select $1, n.* from unnest($2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::text[]) as n (key, short, payout_id, amount, currency, payee)
 		order by n.key on conflict (key) do nothing`, rail, keys, shorts, payouts, amounts, currencies, payees)
 	if err != nil {
 		return nil, fmt.Errorf("write bank entries: %w", err)
+	}
+	if added.RowsAffected() == int64(n) {
+		return entries, nil // every key is new
 	}
 	found, err := b.Find(ctx, rail, keys)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/riverqueue/river"
@@ -84,7 +85,37 @@ type releasePayout struct {
 	rail    rail.Rail
 	log     *slog.Logger
 	tracer  trace.Tracer // nil makes no spans
-	at      func(step)   // tests let a worker die here; nil outside
+	gone    gone
+	at      func(step) // tests let a worker die here; nil outside
+}
+
+// gone are payouts that went out with another's slice and are released for good:
+// each spares its own job, of which there are hundreds to a slice, to look. It is a
+// help only; what it does not know any more is looked up.
+type gone struct {
+	mu  sync.Mutex
+	ids map[string]bool
+}
+
+// goneMost bounds what is remembered: the slices of a few workers.
+const goneMost = 100 * sliceSize
+
+func (g *gone) add(id string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.ids == nil || len(g.ids) == goneMost {
+		g.ids = make(map[string]bool)
+	}
+	g.ids[id] = true
+}
+
+// take tells whether a payout is gone, and forgets it.
+func (g *gone) take(id string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	known := g.ids[id]
+	delete(g.ids, id)
+	return known
 }
 
 // Work implements river.Worker.
@@ -92,6 +123,9 @@ func (w *releasePayout) Work(ctx context.Context, job *river.Job[model.ReleasePa
 	most := 1
 	if _, takes := w.rail.(rail.Slicer); takes {
 		most = sliceSize
+	}
+	if w.gone.take(job.Args.ID) {
+		return nil
 	}
 	w.reach(stepBefore)
 	orders, wait, err := w.service.BeginReleases(ctx, w.rail.Name(), job.Args.Partner, job.Args.ID, most)
@@ -111,10 +145,16 @@ func (w *releasePayout) Work(ctx context.Context, job *river.Job[model.ReleasePa
 		return err
 	}
 	w.reach(stepRecorded)
-	for _, end := range ended {
-		if end.Again > 0 {
-			return river.JobSnooze(end.Again) // the sweep wakes the others of a slice
+	for i, order := range orders {
+		switch {
+		case ended[i].Again > 0:
+			wait = ended[i].Again // the sweep wakes the others of a slice
+		case order.PayoutID != job.Args.ID && answers[i].Outcome == model.OutcomeAccepted && !ended[i].Mismatch:
+			w.gone.add(order.PayoutID)
 		}
+	}
+	if wait > 0 {
+		return river.JobSnooze(wait)
 	}
 	return nil
 }
