@@ -68,9 +68,18 @@ func (u *unit) resolve(ctx context.Context, claim *claimRow, row *payoutRow, in 
 	}
 }
 
-// unpaid ends a key by evidence as a definite refusal of the rail does.
+// unpaid ends a key by evidence as a definite refusal of the rail does. No evidence is
+// good while a worker has the key: it may be sending it again.
 func (u *unit) unpaid(ctx context.Context, claim *claimRow, row *payoutRow) error {
-	_, err := u.NewUpdate().Model((*attemptRow)(nil)).Set("outcome = ?", OutcomeRefused).Set("code = 'evidence'").Set("ended_at = coalesce(ended_at, ?)", u.now).
+	last := new(attemptRow)
+	err := u.NewSelect().Model(last).Where("payout_id = ?", row.ID).Where("partner = ?", row.Partner).Where("number = ?", row.Attempts).Scan(ctx)
+	switch {
+	case err != nil:
+		return fmt.Errorf("read attempt: %w", err)
+	case last.EndedAt == nil && row.NextAttemptAt != nil && row.NextAttemptAt.After(u.now):
+		return Fail(CodeStateConflict, "The rail is being asked about it, and it may go out once more under the same key; resolve it in a minute.")
+	}
+	_, err = u.NewUpdate().Model((*attemptRow)(nil)).Set("outcome = ?", OutcomeRefused).Set("code = 'evidence'").Set("ended_at = coalesce(ended_at, ?)", u.now).
 		Where("payout_id = ?", row.ID).Where("partner = ?", row.Partner).Where("number = ?", row.Attempts).Exec(ctx)
 	if err != nil {
 		return fmt.Errorf("finish attempt: %w", err)

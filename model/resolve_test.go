@@ -2,6 +2,7 @@ package model_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -58,6 +59,21 @@ func TestWhatWasNotPaidGoesOutUnderAnotherKeyWhenItIsFreed(t *testing.T) {
 	b.Work()
 	require.Equal(t, "released", only(t, b, claim).Status)
 	require.Equal(t, payout.ID+".2", b.Rail.Orders[1].Key)
+}
+
+func TestNoKeyEndsWhileAWorkerHasIt(t *testing.T) {
+	t.Parallel()
+	b, _, payout := ending(t, modeltest.Unknown)
+	b.After(time.Minute)
+	order, _, err := b.Service.BeginRelease(t.Context(), modeltest.RailName, "acme", payout.ID)
+	require.NoError(t, err)
+	require.True(t, order.Doubt, "the worker asks, and sends it again where nothing is found")
+	_, err = resolve(t, b, payout, model.PayoutBlocked, "", false)
+	require.Equal(t, model.CodeStateConflict, failure(t, err).Code)
+	b.After(61 * time.Second) // the worker died
+	blocked, err := resolve(t, b, payout, model.PayoutBlocked, "", false)
+	require.NoError(t, err)
+	require.Equal(t, "operator_hold", *blocked.BlockedReason)
 }
 
 func TestAMismatchIsCancelledAndPaidAgainByApproval(t *testing.T) {
