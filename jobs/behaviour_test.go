@@ -124,6 +124,27 @@ func TestARailOnABadDayPaysOnce(t *testing.T) {
 	require.NotContains(t, s.log.String(), b.server.Listener.Addr().String(), "where the rail is concerns nobody")
 }
 
+// TestARailThatSaysYesTwicePaidOnce lets the rail take an order in silence, deny it,
+// and then answer the same order again.
+func TestARailThatSaysYesTwicePaidOnce(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	b := openBank(t)
+	job := s.fleet(1)[0]
+	b.Behave(b.hang, b.forgotten, nil)
+	snoozed(t, s.releaseBy(b.rail(), nil, job))
+	b.Behave(nil, b.forgotten, nil)
+	s.After(10 * time.Second)
+	require.NoError(t, s.releaseBy(b.rail(), nil, job))
+	require.NoError(t, s.releaseBy(b.rail(), nil, job))
+	require.Equal(t, "released", s.read(job).Status)
+	require.Equal(t, 2, b.Sends(), "sent again, under the same key")
+	_, executed := b.Executed(job.ID + ".1")
+	require.True(t, executed)
+	_, again := b.Executed(job.ID + ".2")
+	require.False(t, again)
+}
+
 // TestALateAnswerSettlesTheDoubt lets the rail answer long after the call was given
 // up: by a notice, twice.
 func TestALateAnswerSettlesTheDoubt(t *testing.T) {
