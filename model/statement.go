@@ -60,12 +60,21 @@ type Statement struct {
 }
 
 // OpenStatement checks what a statement is asked for. Without to it reaches to now,
-// without from it begins with the first entry. Errors: parameter_invalid,
-// partner_mismatch.
+// without from it begins with the first entry. Errors: parameter_invalid, not_found when
+// there is no such partner, partner_mismatch.
 func (s *Service) OpenStatement(ctx context.Context, actor Actor, f LedgerFilter, from, to *time.Time) (*Statement, error) {
 	view, err := s.ledgerView(ctx, actor, f)
 	if err != nil {
 		return nil, err
+	}
+	// Nobody's statement is empty, which would hide a misspelt name.
+	if f.Partner != "" {
+		if err := partnerBySlug(ctx, s.db.NewSelect().Model(new(partnerRow)), f.Partner); err != nil {
+			return nil, explain(err)
+		}
+	}
+	if f.Currency != "" && !money.Known(f.Currency) {
+		return nil, badParameter("currency", "Use an ISO 4217 code in capitals, such as USD.")
 	}
 	now, err := s.now(ctx)
 	if err != nil {

@@ -22,5 +22,10 @@ func TestAStatementFromAShell(t *testing.T) {
 	out.Reset()
 	require.NoError(t, run(t.Context(), []string{"statement", "--partner", "globex"}, &out))
 	require.Equal(t, 1, strings.Count(out.String(), "\n"), "the head alone")
-	require.ErrorContains(t, run(t.Context(), []string{"statement", "--to", "soon"}, &out), "no day")
+	for flaw, args := range map[string][]string{
+		"no day": {"--to", "soon"}, "no partner": {"--partner", "acne"}, "ISO 4217": {"--currency", "usd"}, "before to": {"--from", "2020-01-02", "--to", "2020-01-01"},
+		"policy's id": {"--policy", "x"}, "takes no argument": {"acme"},
+	} {
+		require.ErrorContains(t, run(t.Context(), append([]string{"statement"}, args...), &out), flaw)
+	}
 }

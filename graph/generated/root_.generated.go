@@ -9177,7 +9177,7 @@ type JobEdge {
   ): [LedgerBalance!]
   """
   What moved in the ledger from from to to, and what stood before and after; live. Partners see their own, operators
-  everybody's. Scopes policies:read and claims:read. Errors: parameter_invalid, partner_mismatch.
+  everybody's. Scopes policies:read and claims:read. Errors: parameter_invalid, not_found, partner_mismatch.
   """
   statement(
     "For operators: the partner whose statement it is; everybody's without one."
