@@ -56,6 +56,10 @@ func TestTheAuditLogOnlyGrows(t *testing.T) {
 		require.ErrorContains(t, err, "insert-only", change)
 	}
 	require.Len(t, audit(t, b, model.AuditFilter{}), 1)
+	for _, table := range []string{"ledger_entries", "payout_approvals", "event_redactions"} {
+		_, err := b.DB.Pool.Exec(t.Context(), "truncate "+table)
+		require.ErrorContains(t, err, "insert-only", table)
+	}
 }
 
 func TestRefusalsCostALineHoweverOftenTheyRepeat(t *testing.T) {
