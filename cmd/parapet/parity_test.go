@@ -88,6 +88,7 @@ var parities = []parity{
 	{name: "an event nobody knows", path: "/claims", mutation: "openClaim", code: "not_found", body: `{"policy_id": "POLICY", "source_event": {"source": "usgs", "id": "nothing"}}`},
 	{name: "a time outside of cover", path: "/claims", mutation: "openClaim", code: "policy_not_in_force", body: `{"policy_id": "POLICY", "occurred_at": "2001-01-01T00:00:00Z"}`},
 	{name: "a file that is none", path: "/claims/CLAIM/attachments", mutation: "addAttachment", code: "validation_failed", body: `{"file_name": "note.png", "content_type": "image/png", "content_base64": "cGxhaW4="}`},
+	{name: "a file of which everything is wrong", path: "/claims/CLAIM/attachments", mutation: "addAttachment", code: "validation_failed", body: `{"file_name": "", "content_type": "x/y", "content_base64": "!!"}`},
 	{name: "an empty message", path: "/claims/CLAIM/messages", mutation: "addMessage", code: "validation_failed", body: `{"body": " "}`},
 	{
 		name: "an account that cannot be", path: "/payout_methods", mutation: "recordPayoutMethod", code: "validation_failed", enums: []string{"type"},

@@ -63,11 +63,13 @@ type AddAttachmentPayload struct {
 	ClientMutationID *string
 }
 
-// AddAttachment keeps a document.
+// AddAttachment keeps a document. Content that cannot be read is named together
+// with whatever else is wrong.
 func (r *Reader) AddAttachment(ctx context.Context, in AddAttachmentInput) (*AddAttachmentPayload, error) {
 	var err error
-	if in.Content, err = base64.StdEncoding.DecodeString(in.ContentBase64); err != nil {
-		return nil, model.Invalid(model.FieldError{Pointer: "/content_base64", Code: "format", Detail: "Use base64 with padding (RFC 4648 section 4)."})
+	if in.Content, err = base64.StdEncoding.Strict().DecodeString(in.ContentBase64); err != nil {
+		in.Content = nil
+		ctx = model.WithFaults(ctx, model.FieldError{Pointer: "/content_base64", Code: "format", Detail: "Give the bytes in base64 (RFC 4648 section 4, padded)."})
 	}
 	client := in.ClientMutationID
 	in.ClientMutationID, in.ContentBase64 = nil, ""
