@@ -55,7 +55,7 @@ func (s *Service) latestProduct(ctx context.Context, key string) (*product.Produ
 	}
 	version, ok := versions[key]
 	if !ok {
-		e := Fail(CodeProductUnknown, "There is no such product; GET /products lists them.")
+		e := Fail(CodeProductUnknown, "There is no such product; take a key from the list of products.")
 		e.Fields = []FieldError{{Pointer: "/product", Code: "unknown", Detail: "Use the key of a published product, such as quake-circle."}}
 		return nil, e
 	}

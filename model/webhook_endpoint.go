@@ -42,7 +42,7 @@ func (in *WebhookEndpointRequest) check(c *fieldCheck, s *Service) {
 	for i, kind := range in.EventTypes {
 		c.that(kind == AllEvents || slices.Contains(EventTypes(), EventType(kind)), fmt.Sprintf("/event_types/%d", i), "enum", "Use an event type of the catalogue, or * for all.")
 	}
-	c.that(in.EventTypes == nil || len(in.EventTypes) > 0, "/event_types", "length", "Name at least one event type, or * for all.")
+	c.that(in.EventTypes == nil || len(in.EventTypes) > 0, "/event_types", "length", "Name at least one event type.")
 	c.that(len(in.EventTypes) <= len(EventTypes()), "/event_types", "length", "Name each event type once.")
 	c.that(in.Status == nil || *in.Status == string(EndpointEnabled) || *in.Status == string(EndpointDisabled), "/status", "enum", "Use enabled or disabled.")
 }
