@@ -106,7 +106,9 @@ func NewWorkers(c Config) (*Workers, error) {
 	}
 	client, err := river.NewClient(riverpgxv5.New(c.Pool), &river.Config{
 		Schema: Schema, Logger: slog.New(warnings{c.Log.Handler()}), Workers: c.workers(), PeriodicJobs: c.periodic(), Queues: queues,
-		FetchPollInterval: 200 * time.Millisecond, FetchCooldown: 50 * time.Millisecond,
+		// A fetch takes as many jobs as there are idle workers, and the cooldown is the
+		// least time between two: longer than jobs last, it is what bounds them.
+		FetchPollInterval: 200 * time.Millisecond, FetchCooldown: 10 * time.Millisecond,
 		JobTimeout: jobTimeout, RescueStuckJobsAfter: rescueAfter,
 		CompletedJobRetentionPeriod: time.Hour, DiscardedJobRetentionPeriod: 24 * time.Hour,
 		Middleware:  []rivertype.Middleware{&spans{tracer: c.Tracer}, &logging{log: c.Log, meter: c.Meter}},
