@@ -89,7 +89,7 @@ func (*claimView) view(q *bun.SelectQuery) *bun.SelectQuery { return inside(q) }
 // inside joins what stands inside a claim c.
 func inside(q *bun.SelectQuery) *bun.SelectQuery {
 	return q.ColumnExpr("oc.source, oc.source_event_id, d.body as determined").
-		ColumnExpr("(select json_agg(? order by po.id) from payouts as po where po.claim_id = c.id and po.partner = c.partner) as paying", rowJSON(q.DB(), (*payoutRow)(nil))).
+		ColumnExpr(`(select json_agg(r order by r."ID") from (select ? from payouts as po where po.claim_id = c.id and po.partner = c.partner) as r) as paying`, inGo(q.DB(), (*payoutRow)(nil))).
 		Join("left join occurrences as oc on oc.id = c.occurrence_id").
 		Join("left join determinations as d on d.id = c.determination_id and d.partner = c.partner")
 }

@@ -200,15 +200,16 @@ func (t *texts) of(row any, use string, write func() string) string {
 	return text
 }
 
-// rowJSON is the JSON of a row as its struct reads it back: its members have the
-// names of Go.
-func rowJSON(db *bun.DB, row any) schema.QueryAppender {
+// inGo are the columns of a row under the names of Go, so that the JSON that Postgres
+// makes of the whole row is read back by its struct. Building an object member by
+// member costs half as much again.
+func inGo(db *bun.DB, row any) schema.QueryAppender {
 	table := db.Table(reflect.TypeOf(row).Elem())
-	members := make([]string, len(table.Fields))
+	columns := make([]string, len(table.Fields))
 	for i, field := range table.Fields {
-		members[i] = fmt.Sprintf("'%s', %s.%s", field.GoName, table.SQLAlias, field.SQLName)
+		columns[i] = fmt.Sprintf("%s.%s as %q", table.SQLAlias, field.SQLName, field.GoName)
 	}
-	return bun.SafeQuery("json_build_object(" + strings.Join(members, ", ") + ")")
+	return bun.SafeQuery(strings.Join(columns, ", "))
 }
 
 // byID selects a row by its id ($1), if the actor may see it ($2 is its tenant).
