@@ -98,6 +98,7 @@ func TestNothingOfAPersonIsLeft(t *testing.T) {
 	for _, table := range []string{"quotes", "policies", "claims", "attachments", "messages", "payout_methods", "timeline_entries", "events", "idempotency_keys"} {
 		require.Contains(t, everywhere(t, b, name), table)
 	}
+	require.Contains(t, everywhere(t, b, "ending in 3000"), "timeline_entries")
 	files := func() (n int) {
 		require.NoError(t, filepath.WalkDir(b.Files, func(_ string, at fs.DirEntry, err error) error {
 			if err == nil && !at.IsDir() {
@@ -112,7 +113,8 @@ func TestNothingOfAPersonIsLeft(t *testing.T) {
 	request := model.ErasureRequest{Partner: "acme", Email: email, Reason: "They asked for it."}
 	must(b.Service.EraseHolder(t.Context(), b.Operator, request))
 	require.Empty(t, everywhere(t, b, name))
-	require.Empty(t, everywhere(t, b, "DE89"))
+	require.Empty(t, everywhere(t, b, "370400440532013000"))
+	require.Empty(t, everywhere(t, b, "ending in 3000"))
 	require.Zero(t, files())
 	proved(t, b)
 	b.Work()
@@ -230,7 +232,8 @@ func TestAPolicyholderIsErasedAndTheHistoryProved(t *testing.T) {
 	require.Greater(t, done.Events, 5)
 	require.Empty(t, everywhere(t, b, name))
 	require.Empty(t, everywhere(t, b, email))
-	require.Empty(t, everywhere(t, b, "DE89"))
+	require.Empty(t, everywhere(t, b, "370400440532013000"))
+	require.Empty(t, everywhere(t, b, "ending in 3000"))
 	_, _, err = b.Service.OpenAttachment(t.Context(), b.Acme, claim.ID, document.ID)
 	require.Equal(t, model.CodeNotFound, failure(t, err).Code)
 	require.Nil(t, b.Policy(policy.ID).Policyholder)
