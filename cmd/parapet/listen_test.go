@@ -110,14 +110,21 @@ func TestListen(t *testing.T) {
 	got, told := mine.all()
 	judge, err := standardwebhooks.NewWebhook(regexp.MustCompile(`whsec_\S+`).FindString(told))
 	require.NoError(t, err)
-	for i, event := range got {
+	next, again := 1, 0
+	for _, event := range got {
 		require.NoError(t, judge.Verify(event.body, event.header))
-		require.Contains(t, string(event.body), `"sequence":`+strconv.Itoa(i+1)+`,`, "every event, once, in order")
+		if bytes.Contains(event.body, []byte(`"sequence":`+strconv.Itoa(next-1)+`,`)) {
+			again++ // it was on its way when listen ended, and its answer was not heard
+			continue
+		}
+		require.Contains(t, string(event.body), `"sequence":`+strconv.Itoa(next)+`,`, "every event, in order")
+		next++
 		id := event.header.Get("Webhook-Id")
 		same, err := fetchWith(t.Context(), http.DefaultClient, w.ready.BaseURL+"/v1/events/"+id, acme.Token)
 		require.NoError(t, err)
 		require.Equal(t, string(same), string(event.body))
 	}
+	require.LessOrEqual(t, again, 1, "and once, but for one that an end cut off")
 }
 
 func TestListenSaysWhatIsWrong(t *testing.T) {
