@@ -30,6 +30,7 @@ type waitingEvent struct {
 	OccurredAt time.Time
 	DataHash   []byte
 	Horizon    string // every transaction below had ended when this was read
+	Ceiling    string // and none from here on had begun to write
 }
 
 // waitingEvents reads the outbox in the order of cause and effect: what committed
@@ -39,7 +40,7 @@ type waitingEvent struct {
 // reads nothing.
 const waitingEvents = `with relay as (select high, gaps from event_relay)
 select o.ordinal, o.partner, o.event_id, e.type, e.occurred_at, e.data_hash,
-	pg_snapshot_xmin(pg_current_snapshot())::text as horizon
+	pg_snapshot_xmin(pg_current_snapshot())::text as horizon, pg_snapshot_xmax(pg_current_snapshot())::text as ceiling
 from (
 	(select late.ordinal, late.partner, late.event_id from relay, unnest(relay.gaps) as gap,
 		event_outbox late where late.ordinal >= lower(gap) and late.ordinal < upper(gap) order by late.ordinal limit $1)
@@ -63,18 +64,20 @@ const (
 // keepNumbers gives events their numbers, takes them from the outbox and moves the
 // relay's marks. Gaps are forgotten when the transactions that could fill them have
 // ended ($7), judged by the snapshot the outbox was read with, and nothing was left
-// unread ($8).
+// unread ($8). Who could fill one has an id below that snapshot's end ($9): ids are
+// drawn before ordinals. The relay's own id would not do: it is drawn earlier, and
+// others may begin, and draw an ordinal, between it and the snapshot.
 const keepNumbers = `with numbered as (
 	insert into event_numbers (partner, sequence, event_id, hash) select * from unnest($1::text[], $2::bigint[], $3::uuid[], $4::bytea[])),
 gone as (delete from event_outbox where ordinal = any($5::bigint[])),
 moved as (select greatest(high, $6::bigint) as high,
 	gaps + int8multirange(int8range(high + 1, greatest(high, $6::bigint) + 1))
 		- (select range_agg(int8range(seen, seen, '[]')) from unnest($5::bigint[]) as seen) as gaps,
-	$8::boolean and noted_xid < $7::text::xid8 as settled, noted_high from event_relay)
+	$8::boolean and noted_xid <= $7::text::xid8 as settled, noted_high from event_relay)
 update event_relay r set high = moved.high, passes = r.passes + 1,
 	gaps = case when settled then moved.gaps - int8multirange(int8range(0, moved.noted_high, '[]')) else moved.gaps end,
 	noted_high = case when settled then moved.high else r.noted_high end,
-	noted_xid = case when settled then pg_current_xact_id() else r.noted_xid end
+	noted_xid = case when settled then $9::text::xid8 else r.noted_xid end
 from moved`
 
 // Relay numbers events that committed: each gets its partner's next sequence and
@@ -134,7 +137,7 @@ func (u *unit) number(ctx context.Context, waiting []waitingEvent) (map[string]i
 		partners[i], sequences[i], ids[i], hashes[i], ordinals[i] = e.Partner, end.sequence, e.EventID, end.hash, e.Ordinal
 		high = max(high, e.Ordinal)
 	}
-	u.later.Queue(keepNumbers, partners, sequences, ids, hashes, ordinals, high, waiting[0].Horizon, n < RelayBatch)
+	u.later.Queue(keepNumbers, partners, sequences, ids, hashes, ordinals, high, waiting[0].Horizon, n < RelayBatch, waiting[0].Ceiling)
 	heads := make(map[string]int64, len(ends))
 	for partner, end := range ends {
 		heads[partner] = end.sequence

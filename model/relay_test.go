@@ -189,6 +189,47 @@ func TestALateCommitIsNumberedWhenItIsVisible(t *testing.T) {
 	require.Len(t, proven(t, b, b.Acme), told)
 }
 
+// TestWhoBeginsWhileTheRelayReadsIsNotForgotten has a transaction begin between the
+// relay's own beginning and its look at the outbox, and commit last of all.
+func TestWhoBeginsWhileTheRelayReadsIsNotForgotten(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t, modeltest.Unchecked())
+	ctx := t.Context()
+	hold, err := b.DB.Pool.Begin(ctx)
+	require.NoError(t, err)
+	many(t, b, 1)
+	require.Equal(t, 1, must(b.Service.Relay(ctx))) // so that the next pass does not look before it begins
+	_, err = hold.Exec(ctx, "lock table event_relay in access exclusive mode")
+	require.NoError(t, err)
+	first := make(chan int, 1)
+	go func() {
+		n, err := b.Service.Relay(ctx)
+		if err != nil {
+			t.Error(err)
+		}
+		first <- n
+	}()
+	require.Eventually(t, func() bool {
+		var waits bool
+		require.NoError(t, b.DB.Pool.QueryRow(ctx, "select exists (select from pg_locks where relation = 'event_relay'::regclass and not granted)").Scan(&waits))
+		return waits
+	}, 30*time.Second, 10*time.Millisecond, "the relay began, and is about to read")
+	late, err := b.DB.Pool.Begin(ctx)
+	require.NoError(t, err)
+	_, err = late.Exec(ctx, someEvents, 1)
+	require.NoError(t, err)
+	many(t, b, 1)
+	require.NoError(t, hold.Commit(ctx))
+	require.Equal(t, 1, <-first)
+	for range 3 {
+		many(t, b, 1)
+		require.Equal(t, 1, relayed(t, b))
+	}
+	require.NoError(t, late.Commit(ctx))
+	require.Equal(t, 1, relayed(t, b), "what committed last is numbered too")
+	require.Len(t, proven(t, b, b.Acme), 6)
+}
+
 func gaps(t *testing.T, b *modeltest.Bundle) (text string) {
 	t.Helper()
 	require.NoError(t, b.DB.Pool.QueryRow(t.Context(), "select gaps::text from event_relay").Scan(&text))
@@ -227,12 +268,15 @@ func TestAReaderWaitsForTheFirstEvent(t *testing.T) {
 	require.Empty(t, list.Data, "the end of the wait is no error")
 }
 
+// someEvents writes that many events that wait.
+const someEvents = `with e as (insert into events (id, partner, type, subject_type, subject_id, subject_version, occurred_at, data)
+			select gen_random_uuid(), 'acme', 'quote.created', 'quote', gen_random_uuid(), 1, now(), '{}' from generate_series(1, $1) returning id)
+		insert into event_outbox (partner, event_id) select 'acme', id from e`
+
 // many writes events that wait, in one transaction.
 func many(t *testing.T, b *modeltest.Bundle, n int) {
 	t.Helper()
-	_, err := b.DB.Pool.Exec(t.Context(), `with e as (insert into events (id, partner, type, subject_type, subject_id, subject_version, occurred_at, data)
-			select gen_random_uuid(), 'acme', 'quote.created', 'quote', gen_random_uuid(), 1, now(), '{}' from generate_series(1, $1) returning id)
-		insert into event_outbox (partner, event_id) select 'acme', id from e`, n)
+	_, err := b.DB.Pool.Exec(t.Context(), someEvents, n)
 	require.NoError(t, err)
 }
 
