@@ -89,12 +89,15 @@ func (s *Service) ListEvents(ctx context.Context, actor Actor, f EventFilter, in
 	p.count = s.counting(f.query(s.db.NewSelect().Model((*numberedEvent)(nil)), actor, subject).Where("n.sequence > ?", f.After))
 	var rows []numberedEvent
 	err = s.numbered.until(ctx, s, f.Partner, f.Wait, func() (bool, error) {
-		head, err := s.head(ctx, f.Partner)
-		if err != nil {
-			return false, err
+		var head int64
+		if f.Wait > 0 {
+			var err error
+			if head, err = s.head(ctx, f.Partner); err != nil {
+				return false, err
+			}
 		}
 		rows = rows[:0]
-		err = f.query(s.db.NewSelect().Model(&rows), actor, subject).
+		err := f.query(s.db.NewSelect().Model(&rows), actor, subject).
 			Where("n.sequence > ?", p.after).OrderExpr("n.sequence").Limit(p.fetch()).Scan(ctx)
 		if len(rows) == 0 && head > f.After { // who waits for a rare type does not read all others again at each bell
 			f.After, p.after = head, strconv.FormatInt(head, 10)
