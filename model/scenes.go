@@ -20,6 +20,11 @@ func (all scenes) of(rain bool) scenes {
 	return slices.DeleteFunc(slices.Clone(all), func(sc *scene) bool { return (sc.rain != nil) != rain })
 }
 
+// happened are the scenes that were recorded, not supposed.
+func (all scenes) happened() scenes {
+	return slices.DeleteFunc(slices.Clone(all), func(sc *scene) bool { return sc.mere })
+}
+
 func (all scenes) ids() []uuid.UUID {
 	ids := make([]uuid.UUID, len(all))
 	for i, sc := range all {
@@ -40,7 +45,7 @@ func (all scenes) concerned(ctx context.Context, db bun.IDB) (map[uuid.UUID][]uu
 		return nil, err
 	}
 	maps.Copy(concerned, insured)
-	happened := slices.DeleteFunc(slices.Clone(all), func(sc *scene) bool { return sc.mere })
+	happened := all.happened()
 	if len(happened) == 0 {
 		return concerned, nil
 	}
@@ -170,7 +175,7 @@ func (all scenes) claimed(ctx context.Context, db bun.IDB, policies []*policyRow
 		}
 		sc.claims = of[sc.row.ID]
 	}
-	happened := slices.DeleteFunc(slices.Clone(all), func(sc *scene) bool { return sc.mere })
+	happened := all.happened()
 	if len(happened) == 0 {
 		return nil
 	}
