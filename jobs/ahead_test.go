@@ -73,9 +73,8 @@ func TestWhatIsReadAheadIsWhatFollows(t *testing.T) {
 	require.NoError(t, err)
 	require.Nil(t, short, "less than a batch waits for the one before")
 
-	worker := &drainEndpoint{service: s.Service, sender: s.sender()}
 	r.answers(status(500))
-	s.keeps(job, first, worker.send(t.Context(), first, func() bool { return true }))
+	s.keeps(job, first, s.sends(first))
 	third, err := s.Service.TakeBatch(t.Context(), job)
 	require.NoError(t, err)
 	require.Nil(t, third, "what failed waits for its probe")

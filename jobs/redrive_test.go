@@ -33,6 +33,12 @@ func (s *shop) relayed() {
 	}
 }
 
+// sends makes the attempts of a batch, as a drain with time does.
+func (s *shop) sends(batch *model.Batch) []model.Sent {
+	worker := &drainEndpoint{service: s.Service, sender: s.sender()}
+	return worker.send(s.t.Context(), batch, func() bool { return true })
+}
+
 // keeps keeps what became of a batch.
 func (s *shop) keeps(job model.DrainEndpoint, batch *model.Batch, sent []model.Sent) {
 	s.t.Helper()
@@ -50,8 +56,7 @@ func TestADrainThatDiesSendsAgain(t *testing.T) {
 	dead := s.held(endpoint)
 	batch, err := s.Service.TakeBatch(t.Context(), dead)
 	require.NoError(t, err)
-	worker := &drainEndpoint{service: s.Service, sender: s.sender()}
-	sent := worker.send(t.Context(), batch, func() bool { return true })
+	sent := s.sends(batch)
 	require.Len(t, r.all(), 1, "it was sent, and not kept")
 	s.exec("delete from river.river_job")
 	s.After(time.Minute + time.Second)
@@ -129,8 +134,7 @@ func TestAFormerAddressIsNotHeard(t *testing.T) {
 	job := s.held(endpoint)
 	batch, err := s.Service.TakeBatch(t.Context(), job)
 	require.NoError(t, err)
-	worker := &drainEndpoint{service: s.Service, sender: s.sender()}
-	sent := worker.send(t.Context(), batch, func() bool { return true })
+	sent := s.sends(batch)
 	require.True(t, sent[0].Gone)
 	change := func(url string) {
 		t.Helper()
@@ -160,8 +164,7 @@ func TestOnlyTheAddressThatAnsweredIsDisabled(t *testing.T) {
 	job := s.held(endpoint)
 	batch, err := s.Service.TakeBatch(t.Context(), job)
 	require.NoError(t, err)
-	worker := &drainEndpoint{service: s.Service, sender: s.sender()}
-	sent := worker.send(t.Context(), batch, func() bool { return true })
+	sent := s.sends(batch)
 	batch.URL = "https://former.example.com/"
 	s.keeps(job, batch, sent)
 	require.Equal(t, 1, s.count("webhook_endpoints where status = 'enabled'"))
@@ -327,8 +330,7 @@ func TestRetryAfterCountsBesideSuccesses(t *testing.T) {
 	job := s.held(endpoint)
 	batch, err := s.Service.TakeBatch(t.Context(), job)
 	require.NoError(t, err)
-	worker := &drainEndpoint{service: s.Service, sender: s.sender()}
-	s.keeps(job, batch, worker.send(t.Context(), batch, func() bool { return true }))
+	s.keeps(job, batch, s.sends(batch))
 	require.Equal(t, 2, s.count("deliveries where status = 'delivered'"))
 	require.Equal(t, 1, s.count("webhook_progress where allowance = 128"))
 	s.start()
