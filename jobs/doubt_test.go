@@ -12,6 +12,7 @@ import (
 
 	"parapet/jobs/rail"
 	"parapet/model"
+	"parapet/model/modeltest"
 	"parapet/model/money"
 )
 
@@ -119,6 +120,25 @@ func TestARefusalWaitsForTheCallUnderWay(t *testing.T) {
 	key, no := job.ID+".1", rail.Result{Outcome: rail.Refused}
 	require.ErrorIs(t, s.notices(s.rail).Take(t.Context(), key, no), ErrUnderway)
 	require.Equal(t, "releasing", s.read(job).Status)
+}
+
+// TestARefusalThatComesLaterEndsItsKey lets the rail refuse by a notice what its answer
+// left in doubt: the payout goes out under the next key, which the invariants allow.
+func TestARefusalThatComesLaterEndsItsKey(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	claim, job := s.owed(numberFor(rail.Accept))
+	unheard := &acting{Rail: s.rail, send: func(context.Context, rail.Instruction) rail.Result {
+		return rail.Result{Outcome: rail.Unknown, Err: errHung}
+	}}
+	snoozed(t, s.releaseBy(unheard, nil, job))
+	require.NoError(t, s.notices(s.rail).Take(t.Context(), job.ID+".1", rail.Result{Outcome: rail.Refused, Code: "account_closed"}))
+	require.Equal(t, "rail_rejected", *s.read(job).BlockedReason)
+	other := s.Record(modeltest.IBAN(claim))
+	require.NoError(t, s.Service.RecordVerification(t.Context(), "acme", other.ID, s.rail.Name(), rail.CodeFound, true))
+	require.NoError(t, s.release(job))
+	require.Equal(t, 1, s.count("simulator_transfers where key = $1", job.ID+".2"))
+	require.Empty(t, s.Violations())
 }
 
 // TestMoneyAstrayIsAlarmed lets a rail confess that a key which it had refused was

@@ -103,8 +103,9 @@ func (u *unit) keepAttempts(rail string, orders []*Release) {
 		select n.*, $5, $6 from unnest($1::uuid[], $2::text[], $3::int[], $4::text[]) as n`, ids, partners, numbers, keys, rail, u.now)
 }
 
-// endAttempts writes what each call brought. Evidence of success stands above
-// doubt, also when it comes later.
+// endAttempts writes what each call brought. What is definite stands above doubt, also
+// when it comes later: without its refusal on record a key would seem to be given up
+// for another.
 func (u *unit) endAttempts(slice []outgoing, orders []*Release, answers []RailAnswer) {
 	n := len(orders)
 	ids, partners, numbers := make([]uuid.UUID, n), make([]string, n), make([]int, n)
@@ -119,6 +120,6 @@ func (u *unit) endAttempts(slice []outgoing, orders []*Release, answers []RailAn
 	u.later.Queue(`update payout_attempts as a set ended_at = $1, outcome = n.outcome, code = n.code, provider_reference = n.reference
 		from unnest($2::uuid[], $3::text[], $4::int[], $5::text[], $6::text[], $7::text[]) as n (payout_id, partner, number, outcome, code, reference)
 		where a.payout_id = n.payout_id and a.partner = n.partner and a.number = n.number
-			and (a.ended_at is null or a.outcome = 'unknown' and n.outcome = 'accepted')`,
+			and (a.ended_at is null or a.outcome = 'unknown' and n.outcome <> 'unknown')`,
 		u.now, ids, partners, numbers, outcomes, codes, references)
 }
