@@ -72,7 +72,7 @@ func (j *judging) settle(ctx context.Context) error {
 			if err := j.revise(p, claim, d); err != nil {
 				return err
 			}
-		case claim.Status == ClaimApproved && j.facts.Storm != nil && j.settled(p):
+		case (claim.Status == ClaimApproved || claim.Status == ClaimClosed) && j.facts.Storm != nil && j.settled(p):
 			if err := j.raise(p, claim, d); err != nil {
 				return err
 			}
@@ -203,7 +203,8 @@ func (j *judging) passed(p *policyRow) time.Time {
 }
 
 // raise pays what a storm owes beyond what was approved: it is one occurrence
-// with all its fixes, whichever came when. Nothing is ever taken back.
+// with all its fixes, whichever came when. A claim whose first part is paid and
+// confirmed already is open again. Nothing is ever taken back.
 func (j *judging) raise(p *policyRow, row *claimRow, d trigger.Determination) error {
 	more := min(d.Amount-j.owed[*row.DeterminationID], p.LimitRemaining)
 	if more <= 0 {
@@ -216,10 +217,13 @@ func (j *judging) raise(p *policyRow, row *claimRow, d trigger.Determination) er
 	}
 	j.determinations, j.moved = append(j.determinations, det), append(j.moved, row)
 	row.DeterminationID, row.OccurredAt, row.DecidedAt = &det.ID, &d.OccurredAt, &j.now
-	row.Amount = new(*row.Amount + more)
-	j.touch(&row.header)
+	row.Amount, row.ClosedAt = new(*row.Amount+more), nil
+	event, err := j.become(row, ClaimApproved)
+	if err != nil {
+		return err
+	}
 	summary := fmt.Sprintf("The storm grew: %s more is owed.", money.New(more, p.Currency))
-	if err := j.say(row, det, EventClaimUpdated, summary, map[string]any{"determination": det.Body, "amount": row.money(row.Amount)}); err != nil {
+	if err := j.say(row, det, event, summary, map[string]any{"determination": det.Body, "amount": row.money(row.Amount)}); err != nil {
 		return err
 	}
 	return j.owe(p, row, more)

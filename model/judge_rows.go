@@ -131,7 +131,7 @@ func (j *judging) write(ctx context.Context) error {
 		{len(j.determinations), func() error { return insert(ctx, j.unit, &j.determinations) }},
 		{len(j.opened), func() error { return insert(ctx, j.unit, &j.opened) }},
 		{len(j.moved), func() error {
-			return j.update(ctx, &j.moved, "status", "determination_id", "occurred_at", "amount", "outcome", "reason_codes", "decided_at", "next_review_at", "timeline_sequence", "told_at")
+			return j.update(ctx, &j.moved, "status", "determination_id", "occurred_at", "amount", "outcome", "reason_codes", "decided_at", "next_review_at", "closed_at", "timeline_sequence", "told_at")
 		}},
 		{len(j.shrunk), func() error { return j.update(ctx, &j.shrunk, "status", "limit_remaining") }},
 		{len(j.payouts), func() error { return insert(ctx, j.unit, &j.payouts) }},

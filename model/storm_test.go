@@ -58,6 +58,27 @@ func TestAStormThatGrowsPaysTheRest(t *testing.T) {
 	require.Equal(t, claim, b.OnlyClaim(policy), "a storm that abates takes nothing back")
 }
 
+// TestAStormThatGrowsOpensItsPaidClaim lets the rail confirm the first part before the
+// storm is over.
+func TestAStormThatGrowsOpensItsPaidClaim(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy := b.Cover("cyclone-circle", nil)
+	b.Record(modeltest.PolicyIBAN(policy.ID))
+	b.Work()
+	blow(b, "AL01", "70", trigger.Final)
+	reconcile(t, b, "monday", line(b.OnlyClaim(policy).Payouts[0], "settled"))
+	require.Equal(t, "closed", b.OnlyClaim(policy).Status)
+	blow(b, "AL01", "140", trigger.Final)
+	claim := b.OnlyClaim(policy)
+	require.Equal(t, "approved", claim.Status)
+	require.Nil(t, claim.ClosedAt)
+	require.Equal(t, *amount(10_000_000), *claim.Amount)
+	require.Contains(t, b.Told(claim.ID), "claim.reopened")
+	reconcile(t, b, "tuesday", line(claim.Payouts[1], "settled"))
+	require.Equal(t, "closed", b.OnlyClaim(policy).Status)
+}
+
 func TestAStormThatGrowsStaysWithinTheLimit(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
