@@ -1,7 +1,9 @@
 package iso20022
 
 import (
+	"cmp"
 	"encoding/xml"
+	"fmt"
 	"strings"
 
 	"github.com/shopspring/decimal"
@@ -32,6 +34,7 @@ type entryXML struct {
 	} `xml:"Sts"`
 	Booked    dateXML     `xml:"BookgDt"`
 	Reference string      `xml:"AcctSvcrRef"`
+	Own       string      `xml:"NtryRef"` // the entry's name in its account, where the bank gives that only
 	Details   []detailXML `xml:"NtryDtls"`
 }
 
@@ -92,19 +95,18 @@ func (s *statement) entry(e entryXML, each func(rail.Line) error) error {
 	s.entries++
 	s.sum = s.sum.Add(whole.Decimal().Shift(-money.Digits(whole.Currency)))
 	day, err := e.Booked.day()
-	if err != nil && e.word() != "PDNG" {
+	if err != nil && e.booked() {
 		return err
 	}
-	status, count := e.status(), e.count()
+	// Not every bank names every fee, and a line has to be told from others.
+	e.Reference = cmp.Or(e.Reference, e.Own, fmt.Sprintf("entry %d", s.entries))
+	count := e.count()
 	var lines []rail.Line
 	for _, detail := range e.Details {
 		for _, booking := range detail.Each {
-			line := rail.Line{Key: keyOf(booking.EndToEnd), Reference: booking.Reference, Status: status, Date: day}
-			if line.Reference == "" {
-				line.Reference = e.Reference
-			}
-			if booking.Return != nil && e.Direction == "CRDT" {
-				line.Status, line.Code = rail.Returned, booking.Return.code()
+			line := rail.Line{
+				Key: keyOf(booking.EndToEnd), Reference: cmp.Or(booking.Reference, e.Reference),
+				Status: e.status(booking), Code: booking.Return.code(), Date: day,
 			}
 			if line.Amount, err = booking.sum(whole, count); err != nil {
 				return err
@@ -113,7 +115,7 @@ func (s *statement) entry(e entryXML, each func(rail.Line) error) error {
 		}
 	}
 	if len(lines) == 0 {
-		lines = []rail.Line{{Key: "", Reference: e.batch(), Amount: whole, Status: status, Date: day}}
+		lines = []rail.Line{{Key: "", Reference: e.batch(), Amount: whole, Status: e.status(bookingXML{}), Date: day}}
 	}
 	return tell(lines, whole, each)
 }
@@ -161,20 +163,26 @@ func (e entryXML) word() string {
 	return strings.TrimSpace(e.Status.Text) // 001.02 has no Cd
 }
 
-// status is what an entry says of its payments, empty for money that came in.
-func (e entryXML) status() rail.LineStatus {
+// booked tells whether an entry is one on the account: some are announced (PDNG, FUTR)
+// or for information only, and come again when they are booked.
+func (e entryXML) booked() bool { return e.word() == "BOOK" }
+
+// status is what an entry says of a payment in it. Money that came in is a payout that
+// came back where the entry reverses a payment, where it gives the reason of a return,
+// or where it carries a key of ours, which nobody else pays with; other money that came
+// in concerns somebody else, and has no status. Money that left has one, also by the
+// reversal of a return.
+func (e entryXML) status(b bookingXML) rail.LineStatus {
 	reversed := e.Reversal == "true" || e.Reversal == "1"
 	switch {
-	case e.word() == "INFO":
-		return ""
-	case e.Direction == "CRDT" && reversed:
-		return rail.Returned
-	case e.Direction != "DBIT" || reversed:
-		return ""
-	case e.word() == "PDNG":
-		return rail.Underway
-	default:
+	case e.Direction == "DBIT" && e.booked():
 		return rail.Settled
+	case e.Direction == "DBIT" && e.word() != "INFO":
+		return rail.Underway
+	case e.Direction == "CRDT" && e.booked() && (reversed || b.Return != nil || ours(b.EndToEnd)):
+		return rail.Returned
+	default:
+		return ""
 	}
 }
 
@@ -207,7 +215,7 @@ func (s *statement) done() error {
 		return broken("it counts %s entries and has %d", s.stated.Count, s.entries)
 	}
 	if s.stated.Sum != "" {
-		if sum, err := decimal.NewFromString(s.stated.Sum); err != nil || !sum.Equal(s.sum) {
+		if sum, err := number(s.stated.Sum); err != nil || !sum.Equal(s.sum) {
 			return broken("its entries sum to %s and it says %s", s.sum, s.stated.Sum)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -148,6 +149,24 @@ func TestStatusReports(t *testing.T) {
 	lines, err = read(t, whole)
 	require.NoError(t, err)
 	require.Equal(t, []rail.Line{{Reference: "PPT-1", Status: rail.Rejected, Date: day}}, lines, "the whole file")
+	for name, text := range map[string]string{
+		"at every level":         strings.Replace(status, "PART", "RJCT", 1),
+		"in its block":           strings.Replace(status, "</OrgnlPmtInfId>", "</OrgnlPmtInfId><PmtInfSts>RJCT</PmtInfSts>", 1),
+		"in its block, unlisted": unlisted(strings.Replace(status, "</OrgnlPmtInfId>", "</OrgnlPmtInfId><PmtInfSts>RJCT</PmtInfSts>", 1)),
+	} {
+		lines, err = read(t, text)
+		require.NoError(t, err)
+		require.Equal(t, []rail.Line{{Reference: "PPT-1", Status: rail.Rejected, Date: day}}, lines, "each payment is refused once: %s", name)
+	}
+	lines, err = read(t, strings.NewReplacer("<TxSts>ACSP</TxSts>", "", "<OrgnlEndToEndId>pay-c.1</OrgnlEndToEndId>", "<OrgnlInstrId>pay-c.1</OrgnlInstrId>").Replace(status))
+	require.NoError(t, err)
+	require.Equal(t, rail.Line{Key: "pay_c.1", Reference: "s3", Status: rail.Underway, Date: day}, lines[2], "what is not said of a payment is said of all")
+}
+
+// unlisted takes the payments out of a status report.
+func unlisted(text string) string {
+	from, to := strings.Index(text, "<TxInfAndSts>"), strings.LastIndex(text, "</TxInfAndSts>")+len("</TxInfAndSts>")
+	return text[:from] + text[to:]
 }
 
 func TestStatements(t *testing.T) {
@@ -160,6 +179,45 @@ func TestStatements(t *testing.T) {
 		{Key: "pay_c.1", Reference: "E2", Amount: money.New(1250, "EUR"), Status: rail.Returned, Code: "AC04", Date: day},
 		{Reference: "PPT-1", Amount: money.New(300, "EUR"), Status: rail.Settled, Date: day},
 	}, lines)
+}
+
+// TestOnlyWhatIsBookedMovedMoney changes one entry of the statement: money that came
+// back, and money that left.
+func TestOnlyWhatIsBookedMovedMoney(t *testing.T) {
+	t.Parallel()
+	const out, back = 0, 1
+	change := func(entry int, old, by string) string {
+		parts := strings.SplitAfter(booked, "</Ntry>")
+		require.Contains(t, parts[entry], old)
+		parts[entry] = strings.Replace(parts[entry], old, by, 1)
+		return strings.Join(parts, "")
+	}
+	for name, test := range map[string]struct {
+		entry   int
+		old, by string
+		status  rail.LineStatus // empty: not told
+	}{
+		"a return for information":    {back, "<Cd>BOOK", "<Cd>INFO", ""},
+		"a return that is announced":  {back, "<Cd>BOOK", "<Cd>PDNG", ""},
+		"a return without a reason":   {back, "<RtrInf><Rsn><Cd>AC04</Cd></Rsn></RtrInf>", "", rail.Returned},
+		"a payment for information":   {out, "<Cd>BOOK", "<Cd>INFO", ""},
+		"a payment of tomorrow":       {out, "<Cd>BOOK", "<Cd>FUTR", rail.Underway},
+		"a payment without its day":   {out, "<Cd>BOOK</Cd></Sts><BookgDt><Dt>2026-11-22</Dt></BookgDt>", "<Cd>PDNG</Cd></Sts>", rail.Underway},
+		"a return that was undone":    {back, "<CdtDbtInd>CRDT</CdtDbtInd>", "<CdtDbtInd>DBIT</CdtDbtInd><RvslInd>true</RvslInd>", rail.Settled},
+		"a payment that was reversed": {out, "<CdtDbtInd>DBIT</CdtDbtInd>", "<CdtDbtInd>CRDT</CdtDbtInd><RvslInd>true</RvslInd>", rail.Returned},
+	} {
+		lines, err := read(t, change(test.entry, test.old, test.by))
+		require.NoError(t, err, name)
+		key := map[int]string{out: "pay_a.1", back: "pay_c.1"}[test.entry]
+		at := slices.IndexFunc(lines, func(l rail.Line) bool { return l.Key == key })
+		require.Equal(t, test.status != "", at >= 0, name)
+		if at >= 0 {
+			require.Equal(t, test.status, lines[at].Status, name)
+		}
+	}
+	lines, err := read(t, strings.NewReplacer("<AcctSvcrRef>E4</AcctSvcrRef>", "", "<NtryDtls><Btch><PmtInfId>PPT-1</PmtInfId></Btch></NtryDtls>", "").Replace(booked))
+	require.NoError(t, err)
+	require.Equal(t, "entry 4", lines[3].Reference, "a fee that the bank gave no name")
 }
 
 func TestBrokenFilesAreRefusedWhole(t *testing.T) {
@@ -175,6 +233,8 @@ func TestBrokenFilesAreRefusedWhole(t *testing.T) {
 		"parts not whole":  strings.Replace(booked, `<Amt Ccy="EUR">60.00`, `<Amt Ccy="EUR">61.00`, 1),
 		"too many digits":  strings.Replace(booked, `<Amt Ccy="EUR">60.00`, `<Amt Ccy="EUR">60.001`, 1),
 		"no currency":      strings.Replace(booked, `<Amt Ccy="EUR">60.00`, `<Amt>60.00`, 1),
+		"an exponent":      strings.Replace(booked, `>3.00<`, `>3e999999999<`, 1),
+		"a sum of powers":  strings.Replace(booked, "<Sum>145.50", "<Sum>1e999999999", 1),
 		"negative":         strings.Replace(booked, `>3.00<`, `>-3.00<`, 1),
 		"no day":           strings.Replace(booked, "<BookgDt><Dt>2026-11-22</Dt></BookgDt><AcctSvcrRef>E4", "<AcctSvcrRef>E4", 1),
 		"a document type":  strings.Replace(booked, "?>", `?><!DOCTYPE x [<!ENTITY a "b">]>`, 1),

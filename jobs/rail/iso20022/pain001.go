@@ -94,10 +94,15 @@ func (f *Format) Refuse(i rail.Instruction) string {
 // underscore: ISO 20022 itself has, the SEPA rulebook's character set has not.
 func endToEnd(key string) string { return strings.Replace(key, "_", "-", 1) }
 
+// ownPrefix begins every end-to-end id of ours.
+const ownPrefix = "pay-"
+
+func ours(id string) bool { return strings.HasPrefix(id, ownPrefix) }
+
 // keyOf is the key of an end-to-end id.
 func keyOf(id string) string {
-	if rest, ours := strings.CutPrefix(id, "pay-"); ours {
-		return "pay_" + rest
+	if ours(id) {
+		return "pay_" + id[len(ownPrefix):]
 	}
 	return id
 }

@@ -1,6 +1,7 @@
 package iso20022
 
 import (
+	"cmp"
 	"encoding/xml"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 type statusReport struct {
 	day      time.Time
 	original string // the batch that the next lines are about
+	status   string // what the bank makes of all of it
 	said     bool
 }
 
@@ -30,6 +32,7 @@ type infoXML struct {
 type transactionXML struct {
 	ID        string      `xml:"StsId"`
 	EndToEnd  string      `xml:"OrgnlEndToEndId"`
+	Own       string      `xml:"OrgnlInstrId"` // the same; some banks give one of them
 	Status    string      `xml:"TxSts"`
 	Reasons   []reasonXML `xml:"StsRsnInf"`
 	Reference string      `xml:"AcctSvcrRef"`
@@ -67,23 +70,33 @@ func (s *statusReport) take(d *xml.Decoder, start xml.StartElement, each func(ra
 		if err := decode(d, start, &group); err != nil {
 			return err
 		}
-		s.original, s.said = group.Original, true
+		s.original, s.status, s.said = group.Original, group.Status, true
 		return s.whole(group.Original, group.Status, group.Reasons, each)
 	default:
 		var info infoXML
 		if err := decode(d, start, &info); err != nil {
 			return err
 		}
-		if len(info.Each) == 0 {
-			return s.whole(info.Original, info.Status, info.Reasons, each)
-		}
-		for _, transaction := range info.Each {
-			if err := s.line(transaction, each); err != nil {
-				return err
-			}
-		}
-		return nil
+		return s.info(info, each)
 	}
+}
+
+// info tells of the one block of payments in a file. What was said of all of it before
+// is not said again payment by payment: each is refused once.
+func (s *statusReport) info(info infoXML, each func(rail.Line) error) error {
+	switch {
+	case statusOf(s.status) == rail.Rejected:
+		return nil
+	case len(info.Each) == 0 || statusOf(info.Status) == rail.Rejected:
+		return s.whole(cmp.Or(info.Original, s.original), info.Status, info.Reasons, each)
+	}
+	for _, transaction := range info.Each {
+		transaction.Status = cmp.Or(transaction.Status, info.Status, s.status)
+		if err := s.line(transaction, each); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // whole is a word about everything in a file. Only a rejection decides: a file
@@ -99,13 +112,11 @@ func (s *statusReport) whole(original, status string, reasons []reasonXML, each 
 }
 
 func (s *statusReport) line(t transactionXML, each func(rail.Line) error) error {
-	if t.EndToEnd == "" || t.Status == "" {
+	key := keyOf(cmp.Or(t.EndToEnd, t.Own))
+	if key == "" || t.Status == "" {
 		return broken("a payment has no end-to-end id or no status")
 	}
-	line := rail.Line{Key: keyOf(t.EndToEnd), Reference: t.Reference, Status: statusOf(t.Status), Code: reason(t.Reasons), Date: s.day}
-	if line.Reference == "" {
-		line.Reference = t.ID
-	}
+	line := rail.Line{Key: key, Reference: cmp.Or(t.Reference, t.ID), Status: statusOf(t.Status), Code: reason(t.Reasons), Date: s.day}
 	if t.Amount != nil { // else the books know it
 		var err error
 		if line.Amount, err = t.Amount.money(); err != nil {

@@ -1,6 +1,7 @@
 package iso20022
 
 import (
+	"cmp"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -109,12 +110,22 @@ func (a amountXML) money() (money.Money, error) {
 	if !money.Known(a.Currency) {
 		return money.Money{}, broken("an amount has no currency")
 	}
-	value, err := decimal.NewFromString(strings.TrimSpace(a.Value))
+	value, err := number(a.Value)
 	minor := value.Shift(money.Digits(a.Currency))
-	if err != nil || !minor.IsInteger() || !minor.BigInt().IsInt64() || minor.IsNegative() || len(a.Value) > 32 {
+	if err != nil || !minor.IsInteger() || !minor.BigInt().IsInt64() {
 		return money.Money{}, broken("an amount is not one of %s", a.Currency)
 	}
 	return money.New(minor.IntPart(), a.Currency), nil
+}
+
+// number reads digits with a point, as XML Schema has decimals. An exponent, which it
+// has not, could cost all memory.
+func number(text string) (decimal.Decimal, error) {
+	text = strings.TrimSpace(text)
+	if len(text) > 32 || strings.Trim(text, "0123456789.") != "" {
+		return decimal.Decimal{}, broken("a sum is not written in digits")
+	}
+	return decimal.NewFromString(text)
 }
 
 type reasonXML struct {
@@ -122,11 +133,12 @@ type reasonXML struct {
 	Other string `xml:"Rsn>Prtry"`
 }
 
-func (r reasonXML) code() string {
-	if r.Code != "" {
-		return r.Code
+// code is why, in a word; empty where nothing is said.
+func (r *reasonXML) code() string {
+	if r == nil {
+		return ""
 	}
-	return r.Other
+	return cmp.Or(r.Code, r.Other)
 }
 
 func reason(all []reasonXML) string {
