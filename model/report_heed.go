@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -70,6 +72,12 @@ func (r *payoutRow) differs(line *lineRow) LineResult {
 	}
 }
 
+// gaveUp tells whether a key was refused before: another took its place.
+func (r *payoutRow) gaveUp(key string) bool {
+	n, err := strconv.Atoi(strings.TrimPrefix(key, nounPayout.id(r.ID)+"."))
+	return err == nil && n > 0 && n < r.KeyNumber
+}
+
 // settled confirms a payout; success reported settles every doubt. Money that moved
 // otherwise than it was sent keeps the payout from being sent once more.
 func (m *matching) settled(out outgoing, line *lineRow) (LineResult, error) {
@@ -106,16 +114,19 @@ func (m *matching) accepted(out outgoing, line *lineRow) error {
 }
 
 // returned takes back a payout whose money came back and makes the one that takes
-// its place.
+// its place. What came back had gone out, so a doubt ends too.
 func (m *matching) returned(ctx context.Context, out outgoing, line *lineRow) (LineResult, error) {
-	row := out.row
+	row, why := out.row, out.row.differs(line)
 	switch {
 	case row.Status == PayoutReturned:
 		return ResultDuplicate, nil
+	case row.underway() && why == "":
+		if err := m.accepted(out, line); err != nil {
+			return "", err
+		}
 	case row.Status != PayoutReleased && row.Status != PayoutReconciled:
 		return ResultState, nil
-	}
-	if why := row.differs(line); why != "" {
+	case why != "":
 		return why, nil
 	}
 	if err := m.stepPayout(out.claim, row, PayoutReturned, fmt.Sprintf("The payout of %s came back (%s).", row.money(), line.Code)); err != nil {
@@ -138,10 +149,10 @@ func (m *matching) returned(ctx context.Context, out outgoing, line *lineRow) (L
 func (m *matching) rejected(ctx context.Context, out outgoing, line *lineRow) (LineResult, error) {
 	row := out.row
 	switch {
+	case row.Status == PayoutBlocked, row.Status == PayoutReturned, row.gaveUp(line.Key):
+		return ResultRefused, nil // it is known
 	case row.Status == PayoutReleased:
 		return m.returned(ctx, out, line)
-	case row.Status == PayoutBlocked:
-		return ResultRefused, nil // it is known
 	case !row.underway() || row.differs(line) != "":
 		return ResultState, nil
 	}

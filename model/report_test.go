@@ -106,6 +106,37 @@ func TestARejectionEndsAKey(t *testing.T) {
 	require.Equal(t, "rail_rejected", *only(t, b, claim).BlockedReason)
 }
 
+// TestAReturnSettlesADoubt lets money come back of which nobody knew that it went out.
+func TestAReturnSettlesADoubt(t *testing.T) {
+	t.Parallel()
+	b, claim, payout := ending(t, modeltest.Unknown)
+	require.Equal(t, map[string]int{"returned": 1}, reconcile(t, b, "r", line(payout, "returned")).Results)
+	payouts := b.Claim(claim.ID).Payouts
+	require.Equal(t, "returned", payouts[0].Status)
+	require.Equal(t, "approval_required", *payouts[1].BlockedReason)
+	require.Empty(t, findings(t, b))
+}
+
+// TestARefusalThatIsKnownIsNoDifference lets a report repeat what the rail had said
+// already: of a key that another took the place of, and of a payment it had refused in
+// another report.
+func TestARefusalThatIsKnownIsNoDifference(t *testing.T) {
+	t.Parallel()
+	b, claim, payout := ending(t, modeltest.Refused)
+	b.Rail.Answer = nil
+	b.Record(modeltest.IBAN(claim.ID))
+	b.Work()
+	require.Equal(t, "released", only(t, b, claim).Status)
+	require.Equal(t, map[string]int{"rejected": 1}, reconcile(t, b, "monday", line(payout, "rejected")).Results)
+	require.Equal(t, "released", only(t, b, claim).Status)
+	second := line(payout, "rejected")
+	second.Key = payout.ID + ".2"
+	require.Equal(t, map[string]int{"returned": 1}, reconcile(t, b, "tuesday", second).Results)
+	second.Code = "AC04"
+	require.Equal(t, map[string]int{"rejected": 1}, reconcile(t, b, "wednesday", second).Results)
+	require.Empty(t, findings(t, b))
+}
+
 // TestMoneyReportedUnderAHoldIsNotSentOnceMore lets the evidence for «not paid» be
 // wrong: what waits to go out under another key was paid under the first.
 func TestMoneyReportedUnderAHoldIsNotSentOnceMore(t *testing.T) {
