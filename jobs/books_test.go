@@ -102,6 +102,37 @@ func (s *shop) reported(files *bankfile.Rail, folder, name, key string) {
 	require.ErrorIs(s.t, files.Report(s.t.Context(), day.AddDate(0, 0, 1), nil), rail.ErrNoReport)
 }
 
+// TestWhatTheBooksDoNotKnowIsNobodys lets a bank report a day in two files: a status of
+// a payment that was none of ours, and a statement that books a batch with another sum.
+func TestWhatTheBooksDoNotKnowIsNobodys(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	files, folder := s.files()
+	require.NoError(t, s.releaseBy(files, nil, s.fleet(1)[0]))
+	require.NoError(t, files.WriteDue(t.Context()))
+	batch := strings.TrimSuffix(filepath.Base(written(t, folder)[0]), ".xml")
+	day := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
+	require.NoError(t, os.MkdirAll(filepath.Join(folder, "in"), 0o700))
+	for name, text := range map[string]string{
+		"2026-11-22.xml": `<Document xmlns="urn:iso:std:iso:20022:tech:xsd:pain.002.001.10"><GrpHdr><CreDtTm>2026-11-22T08:00:00Z</CreDtTm></GrpHdr>
+			<OrgnlGrpInfAndSts><OrgnlMsgId>X</OrgnlMsgId><GrpSts>PART</GrpSts></OrgnlGrpInfAndSts>
+			<OrgnlPmtInfAndSts><TxInfAndSts><StsId>s</StsId><OrgnlEndToEndId>wages</OrgnlEndToEndId><TxSts>RJCT</TxSts></TxInfAndSts></OrgnlPmtInfAndSts></Document>`,
+		"2026-11-22.2.xml": `<Document xmlns="urn:iso:std:iso:20022:tech:xsd:camt.053.001.08"><Ntry><Amt Ccy="USD">19999.99</Amt><CdtDbtInd>DBIT</CdtDbtInd>
+			<Sts><Cd>BOOK</Cd></Sts><BookgDt><Dt>2026-11-22</Dt></BookgDt><NtryDtls><Btch><PmtInfId>` + batch + `</PmtInfId></Btch></NtryDtls></Ntry></Document>`,
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(folder, "in", name), []byte(text), 0o600))
+	}
+	var lines []rail.Line
+	require.NoError(t, files.Report(t.Context(), day, func(line rail.Line) error { lines = append(lines, line); return nil }))
+	require.Equal(t, []rail.Line{
+		{Key: "wages", Reference: "s", Amount: money.New(0, "USD"), Status: rail.Rejected, Date: day},
+		{Reference: batch, Amount: money.New(19_999_99, "USD"), Status: rail.Settled, Date: day},
+	}, lines)
+	done, err := Reconcile(t.Context(), s.Service, files, day)
+	require.NoError(t, err, "the report is taken, and a person looks into what is nobody's")
+	require.Equal(t, map[string]int{"unknown": 2}, done.Results)
+}
+
 // dying stores a file, or half of one, and fails.
 type dying struct {
 	bankfile.Store

@@ -1,6 +1,7 @@
 package bankfile
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,17 +13,25 @@ import (
 	"parapet/model/money"
 )
 
-// Report implements rail.Rail: it reads the bank's file in/<YYYY-MM-DD>.<extension>.
+// Report implements rail.Rail: it reads the bank's files of a day, in/<YYYY-MM-DD>.<extension>
+// and, where there are more, in/<YYYY-MM-DD>.2.<extension> and so on.
 func (r *Rail) Report(ctx context.Context, day time.Time, each func(rail.Line) error) error {
-	file, err := r.Store.Open(ctx, "in/"+day.Format(time.DateOnly)+"."+r.Format.Extension())
-	if errors.Is(err, fs.ErrNotExist) {
-		return rail.ErrNoReport
+	name := "in/" + day.Format(time.DateOnly)
+	for n := 2; ; n++ {
+		file, err := r.Store.Open(ctx, name+"."+r.Format.Extension())
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && n == 2:
+			return rail.ErrNoReport
+		case errors.Is(err, fs.ErrNotExist):
+			return nil
+		case err != nil:
+			return err
+		}
+		if err := errors.Join(r.Read(ctx, file, each), file.Close()); err != nil {
+			return err
+		}
+		name = fmt.Sprintf("in/%s.%d", day.Format(time.DateOnly), n)
 	}
-	if err != nil {
-		return err
-	}
-	defer func() { _ = file.Close() }()
-	return r.Read(ctx, file, each)
 }
 
 // Read reads a bank's file, with the keys of the books in place of what the
@@ -39,32 +48,31 @@ func (r *Rail) Read(ctx context.Context, file io.Reader, each func(rail.Line) er
 	})
 }
 
-// resolve completes a line from the books. A line about a whole batch becomes a
-// line for each of its orders.
+// resolve completes a line from the books. A line about a whole batch becomes a line
+// for each of its orders. What the books do not know, or with another sum, stays one
+// line, which is nobody's: a person looks into it while the others are read.
 func (r *Rail) resolve(ctx context.Context, line rail.Line) ([]rail.Line, error) {
 	if line.Key == "" {
 		entries, err := r.Books.In(ctx, r.Name(), line.Reference)
-		if err != nil || len(entries) == 0 {
-			return []rail.Line{line}, err
+		if lines := spread(line, entries); err != nil || len(lines) > 0 {
+			return lines, err
 		}
-		return spread(line, entries)
-	}
-	found, err := r.Books.Find(ctx, r.Name(), []string{line.Key})
-	if err != nil {
-		return nil, err
-	}
-	if entry, ok := found[line.Key]; ok {
-		line.Key = entry.Key
-		if line.Amount == (money.Money{}) {
-			line.Amount = entry.Amount
+	} else {
+		found, err := r.Books.Find(ctx, r.Name(), []string{line.Key})
+		if err != nil {
+			return nil, err
+		}
+		if entry, ok := found[line.Key]; ok {
+			line.Key, line.Amount = entry.Key, cmp.Or(line.Amount, entry.Amount)
 		}
 	}
+	line.Amount = cmp.Or(line.Amount, money.New(0, r.currency()))
 	return []rail.Line{line}, nil
 }
 
-// spread is what a line about a batch says of each of its entries. A sum that is
-// not the batch's cannot be spread.
-func spread(whole rail.Line, entries []Entry) ([]rail.Line, error) {
+// spread is what a line about a batch says of each of its entries. A sum that is not
+// the batch's cannot be spread.
+func spread(whole rail.Line, entries []Entry) []rail.Line {
 	lines := make([]rail.Line, len(entries))
 	var total money.Money
 	for i, entry := range entries {
@@ -72,8 +80,8 @@ func spread(whole rail.Line, entries []Entry) ([]rail.Line, error) {
 		lines[i] = whole
 		lines[i].Key, lines[i].Reference, lines[i].Amount = entry.Key, whole.Reference+"/"+entry.Short, entry.Amount
 	}
-	if whole.Amount != (money.Money{}) && whole.Amount != total {
-		return nil, fmt.Errorf("%w: batch %s is %s and was booked with %s", rail.ErrBroken, whole.Reference, total, whole.Amount)
+	if cmp.Or(whole.Amount, total) != total {
+		return nil
 	}
-	return lines, nil
+	return lines
 }
