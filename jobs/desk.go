@@ -3,7 +3,6 @@ package jobs
 import (
 	"context"
 	"fmt"
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"github.com/riverqueue/river"
 	"github.com/uptrace/bun"
 
+	"parapet/jobs/feed"
 	"parapet/model"
 )
 
@@ -106,10 +106,7 @@ func discreet(args []byte) ([]byte, error) {
 		if !ok || !strings.Contains(text, "://") {
 			continue
 		}
-		members[name] = "…"
-		if address, err := url.Parse(text); err == nil {
-			members[name] = (&url.URL{Scheme: address.Scheme, Host: address.Host, Path: address.Path}).String()
-		}
+		members[name] = feed.Name(text)
 	}
 	return json.Marshal(members, json.Deterministic(true))
 }

@@ -24,38 +24,54 @@ type FeedAddress struct {
 	Every  time.Duration
 }
 
-// PollFeed reads one feed address.
+// PollFeed reads the feeds of a name: the console shows what a job carries, and
+// their addresses may hold keys.
 type PollFeed struct {
 	Source string        `json:"source"`
-	URL    string        `json:"url"`
+	URL    string        `json:"url"` // as feed.Name has it
 	Every  time.Duration `json:"every"`
 }
 
 // Kind is the job's stable name.
 func (PollFeed) Kind() string { return "poll_feed" }
 
-// pollFeed asks an address whether there is anything new and records it.
+// job is the job that polls a feed.
+func (f FeedAddress) job() PollFeed { return PollFeed{f.Source, feed.Name(f.URL), f.Every} }
+
+// pollFeed asks addresses whether there is anything new and records it. A process
+// that has not been told of a feed yet leaves it to the next period.
 type pollFeed struct {
 	river.WorkerDefaults[PollFeed]
 
 	service *model.Service
 	fetch   *feed.Fetcher
+	feeds   []FeedAddress
 }
 
 // Work implements river.Worker.
 func (w *pollFeed) Work(ctx context.Context, job *river.Job[PollFeed]) error {
-	state, err := w.service.DuePoll(ctx, job.Args.Source, job.Args.URL)
+	var failed error
+	for _, f := range w.feeds {
+		if f.Source == job.Args.Source && feed.Name(f.URL) == feed.Name(job.Args.URL) {
+			failed = errors.Join(failed, w.poll(ctx, f))
+		}
+	}
+	return failed
+}
+
+func (w *pollFeed) poll(ctx context.Context, of FeedAddress) error {
+	state, err := w.service.DuePoll(ctx, of.Source, of.URL)
 	if err != nil || state == nil {
 		return err
 	}
 	asked, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
 	fetched, err := w.fetch.Fetch(asked, feed.Poll{
-		URL: state.URL, Interval: pollAfter(job.Args.Every), ETag: state.ETag, LastModified: state.LastModified, Failures: state.Failures,
+		URL: state.URL, Interval: pollAfter(of.Every), ETag: state.ETag, LastModified: state.LastModified, Failures: state.Failures,
 	})
 	seen := Observed{}
 	if err == nil && fetched.Changed {
-		seen, err = Observe(ctx, w.service, job.Args.Source, fetched.Body)
+		seen, err = Observe(ctx, w.service, of.Source, fetched.Body)
 	}
 	// A file that took all the job's time is a failure to be kept as well.
 	kept, cancel := context.WithTimeout(context.WithoutCancel(ctx), keepTimeout)
@@ -63,7 +79,9 @@ func (w *pollFeed) Work(ctx context.Context, job *river.Job[PollFeed]) error {
 	if err != nil {
 		// The tag stays the old one, so that the source sends the file again.
 		state.Failures, state.LastError = state.Failures+1, err.Error()
-		return errors.Join(err, w.service.KeepPoll(kept, *state, fetched.Wait))
+		// Cancelled, not discarded: the next period asks again, and the feed has an alarm
+		// of its own, which rings when it does not get well.
+		return errors.Join(river.JobCancel(err), w.service.KeepPoll(kept, *state, fetched.Wait))
 	}
 	if fetched.Changed {
 		state.LastError = seen.complaint()

@@ -162,8 +162,9 @@ func (s *shop) poll(from *source, every time.Duration) (model.FeedPoll, error) {
 // pollUntil is poll with a job whose time ends with ctx.
 func (s *shop) pollUntil(ctx context.Context, from *source, every time.Duration) (model.FeedPoll, error) {
 	s.t.Helper()
-	worker := &pollFeed{service: s.Service, fetch: &feed.Fetcher{Client: from.Client()}}
-	err := worker.Work(ctx, &river.Job[PollFeed]{Args: PollFeed{Source: feed.SourceNHC, URL: from.URL, Every: every}})
+	of := FeedAddress{feed.SourceNHC, from.URL, every}
+	worker := &pollFeed{service: s.Service, fetch: &feed.Fetcher{Client: from.Client()}, feeds: []FeedAddress{of}}
+	err := worker.Work(ctx, &river.Job[PollFeed]{Args: of.job()})
 	var state model.FeedPoll
 	require.NoError(s.t, s.DB.Bun.NewSelect().Model(&state).Scan(context.WithoutCancel(ctx)))
 	return state, err
@@ -240,6 +241,24 @@ func TestWorkersPollTheirFeeds(t *testing.T) {
 	s.start(FeedAddress{feed.SourceNHC, from.URL, time.Second})
 	s.eventually(func() bool { return from.asked.Load() >= 3 }, "the feed is asked again and again")
 	require.Equal(t, 3, s.count("observations"))
+}
+
+// A key of the source stays in the settings: what a job carries, what is kept of its
+// failure, what is logged and what operators read are without it. The feed has an
+// alarm of its own, so its job is not one that failed for good.
+func TestNobodyReadsTheKeyOfAFeed(t *testing.T) {
+	t.Parallel()
+	s, from := open(t), newSource(t)
+	from.Close()
+	address := strings.Replace(from.URL, "//", "//me:sesame@", 1) + "/all?basin=al&key=sesame#sesame"
+	s.start(FeedAddress{feed.SourceNHC, address, time.Second}, FeedAddress{feed.SourceNHC, address + "2", time.Second})
+	s.eventually(func() bool { return s.count("feed_polls where failures > 0") == 2 }, "both feeds of the name are asked")
+	s.eventually(func() bool { return s.count("river.river_job where kind = 'poll_feed' and state = 'cancelled'") > 0 }, "it is told why")
+	require.Zero(t, s.count("river.river_job where kind = 'poll_feed' and state = 'discarded'"))
+	require.Zero(t, s.count("river.river_job as j where j::text like '%sesame%'"))
+	require.Zero(t, s.count("feed_polls where last_error like '%sesame%'"))
+	require.Contains(t, s.log.String(), from.URL+"/all: dial tcp")
+	require.NotContains(t, s.log.String(), "sesame")
 }
 
 // A source that said when to come back is not asked a moment earlier.

@@ -135,7 +135,7 @@ func (c Config) workers() *river.Workers {
 		return c.Service.DeleteFiles(ctx, job.Args.Keys)
 	}))
 	river.AddWorker(workers, &drainEndpoint{service: c.Service, sender: c.Sender})
-	river.AddWorker(workers, &pollFeed{service: c.Service, fetch: c.Fetch})
+	river.AddWorker(workers, &pollFeed{service: c.Service, fetch: c.Fetch, feeds: c.Feeds})
 	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, _ *river.Job[sweep]) error {
 		return c.Service.Sweep(ctx)
 	}))
@@ -159,7 +159,7 @@ func (c Config) periodic() []*river.PeriodicJob {
 		jobs = append(jobs, repeated(c.FilesEvery, WriteFiles{}))
 	}
 	for _, source := range c.Feeds {
-		jobs = append(jobs, repeated(source.Every, PollFeed(source)))
+		jobs = append(jobs, repeated(source.Every, source.job()))
 	}
 	return jobs
 }
@@ -231,6 +231,11 @@ func (l *logging) Work(ctx context.Context, job *rivertype.JobRow, next func(con
 	attrs := []any{"kind", job.Kind, "job", job.ID, "attempt", job.Attempt, "took", took}
 	outcome := "done"
 	var snooze *rivertype.JobSnoozeError
+	var ended *rivertype.JobCancelError
+	said := err
+	if errors.As(err, &ended) {
+		said = ended.Unwrap() // its own text tells who made it
+	}
 	switch {
 	case err == nil && quiet[job.Kind]:
 		l.log.DebugContext(ctx, "job", attrs...)
@@ -241,7 +246,7 @@ func (l *logging) Work(ctx context.Context, job *rivertype.JobRow, next func(con
 		l.log.InfoContext(ctx, "job waits", append(attrs, "for", snooze.Duration)...)
 	default:
 		outcome = "failed"
-		l.log.ErrorContext(ctx, "job failed", append(attrs, "error", err)...)
+		l.log.ErrorContext(ctx, "job failed", append(attrs, "error", said)...)
 	}
 	if l.meter != nil {
 		l.meter(job.Kind, outcome, took)

@@ -104,7 +104,8 @@ func provoked(t *testing.T, b *modeltest.Bundle) {
 	url := "https://example.com/hooks"
 	_, err := b.Service.CreateWebhookEndpoint(t.Context(), b.Acme, model.WebhookEndpointRequest{URL: &url})
 	require.NoError(t, err)
-	require.NoError(t, b.Service.KeepPoll(t.Context(), model.FeedPoll{Source: "usgs", URL: "https://example.com/feed", Failures: 6}, time.Minute))
+	require.NoError(t, b.Service.KeepPoll(t.Context(), model.FeedPoll{Source: "usgs", URL: "https://example.com/feed?key=sesame", Failures: 6}, time.Minute))
+	require.NoError(t, b.Service.KeepPoll(t.Context(), model.FeedPoll{Source: "usgs", URL: "https://example.com/feed"}, time.Minute))
 	_, err = b.Service.Reconcile(t.Context(), b.Operator, model.Report{Rail: modeltest.RailName}, func(each func(model.ReportLine) error) error {
 		return each(model.ReportLine{Reference: "nobody's", Amount: money.New(1, "USD"), Status: model.LineSettled})
 	})
@@ -144,6 +145,7 @@ func TestEveryAlarmRingsWhenItsCauseIsThereAndNotBefore(t *testing.T) {
 	}
 	provoked(t, b)
 	loud := scrape(t, v)
+	require.Contains(t, loud, "parapet_feed_failures source=usgs url=https://example.com/feed", "a name without the key")
 	b.DB.Pool.Close()
 	silent := scrape(t, v)
 	require.Equal(t, map[string]float64{"parapet_vitals_up": 0}, silent)

@@ -46,7 +46,7 @@ type settings struct {
 	RailFiles      string        `env:"PARAPET_RAIL_FILES" envDefault:"./bank" help:"rails of files: where out/ is written and in/ is read, as in PARAPET_FILES"`
 	RailAccount    string        `env:"PARAPET_RAIL_ACCOUNT" envDefault:"" help:"rails of files: a JSON file about the paying account; iso20022: name, id, iban, bic; nacha: name, id, routing, bank, description"`
 	RailFilesEvery time.Duration `env:"PARAPET_RAIL_FILES_EVERY" envDefault:"15m" help:"rails of files: how often a file is written of what waits"`
-	Feeds          []string      `env:"PARAPET_FEEDS" help:"live hazard feeds, source=address, separated by blanks or commas"`
+	Feeds          []string      `env:"PARAPET_FEEDS" secret:"true" help:"live hazard feeds, source=address, separated by blanks or commas; a key belongs in the address's query, which is shown nowhere"`
 	FeedEvery      time.Duration `env:"PARAPET_FEED_EVERY" envDefault:"1m" help:"how often a feed is polled"`
 	Rehearsal      bool          `env:"PARAPET_REHEARSAL" envDefault:"false" help:"allow sandbox observations and replayed history"`
 	Loopback       bool          `env:"PARAPET_LOOPBACK_TARGETS" envDefault:"false" help:"let webhook targets and feeds be on this machine, also by http; parapet dev only, where it is on"`

@@ -75,6 +75,7 @@ func TestTheDoctorFindsWhatIsBroken(t *testing.T) {
 	another := "k9:" + base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{9}, 32))
 	slow := issuer(t, -time.Hour)
 	late := issuer(t, -10*time.Second)
+	teapot := answering(t, http.StatusTeapot)
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	for name, test := range map[string]struct {
@@ -95,7 +96,8 @@ func TestTheDoctorFindsWhatIsBroken(t *testing.T) {
 		"issuer's clock":      {"clock of " + slow, ill, func(s *settings) { s.Issuers = []string{slow} }},
 		"issuer a bit late":   {"clock of " + late, watch, func(s *settings) { s.Issuers = []string{late} }},
 		"feed unknown":        {"feeds", ill, func(s *settings) { s.Feeds = []string{"weather=https://x.example"} }},
-		"feed broken":         {"feed usgs", ill, func(s *settings) { s.Feeds = []string{"usgs=" + answering(t, http.StatusTeapot)} }},
+		"feed broken":         {"feed usgs " + teapot, ill, func(s *settings) { s.Feeds = []string{"usgs=" + teapot + "?key=hunter2"} }},
+		"feed down":           {"feed usgs http://127.0.0.1:1", ill, func(s *settings) { s.Feeds = []string{"usgs=http://127.0.0.1:1?key=hunter2"} }},
 		"no feed":             {"feeds", watch, func(s *settings) { s.Feeds = nil }},
 		"files unwritable":    {"attachments", ill, func(s *settings) { s.Files = file }},
 		"no such rail":        {"rail", ill, func(s *settings) { s.Rail = "pigeon" }},

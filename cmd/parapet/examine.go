@@ -18,6 +18,7 @@ import (
 	"parapet/internal/egress"
 	"parapet/internal/filestore"
 	"parapet/jobs"
+	"parapet/jobs/feed"
 	"parapet/jobs/rail"
 	"parapet/migrations"
 	"parapet/model"
@@ -179,11 +180,11 @@ func (w *ward) get(ctx context.Context, client *http.Client, address string) (ht
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
 	if err != nil {
-		return nil, err
+		return nil, feed.Cause(err)
 	}
 	answer, err := client.Do(request)
 	if err != nil {
-		return nil, err
+		return nil, feed.Cause(err) // the address may hold a key
 	}
 	defer answer.Body.Close()
 	_, _ = io.CopyN(io.Discard, answer.Body, 1<<16)
@@ -201,7 +202,7 @@ func (w *ward) examineFeeds(ctx context.Context) {
 	}
 	for _, f := range feeds {
 		_, err := w.get(ctx, w.guard.Client(examineTime, egress.FollowRedirects), f.URL)
-		w.judge("feed "+f.Source, err, "answers", "Open the address from this machine; it must be public and https.")
+		w.judge("feed "+f.Source+" "+feed.Name(f.URL), err, "answers", "Open the address from this machine; it must be public and https.")
 	}
 	if len(feeds) == 0 {
 		w.say("feeds", watch, "none is polled", "Name feeds in PARAPET_FEEDS, unless observations are posted.")

@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"parapet/jobs"
+	"parapet/jobs/feed"
 	"parapet/model"
 )
 
@@ -92,8 +93,8 @@ var (
 	parked         = vital("deliveries_parked", "Webhook deliveries that are sent again by hand only.")
 	failing        = vital("webhook_endpoints_failing", "Enabled endpoints where the last ten attempts failed.")
 	disabled       = vital("webhook_endpoints_disabled", "Endpoints that were disabled because nothing arrived.")
-	feedAge        = vital("feed_age_seconds", "Time since a feed was polled.", "source", "url")
-	feedFailures   = vital("feed_failures", "Polls of a feed that failed in a row.", "source", "url")
+	feedAge        = vital("feed_age_seconds", "Time since a feed was polled; of feeds that differ in their queries only, the worst.", "source", "url")
+	feedFailures   = vital("feed_failures", "Polls of a feed that failed in a row; of feeds that differ in their queries only, the worst.", "source", "url")
 	reviewsOverdue = vital("claim_reviews_overdue", "Deferred claims whose review is more than an hour overdue.")
 	expiryOverdue  = vital("expiries_overdue", "Quotes and policies that no sweep has expired in ten minutes.")
 	violations     = vital("invariant_violations", "Records of which an invariant is not true and that nobody acknowledged.")
@@ -150,11 +151,26 @@ func (v *vitals) Collect(out chan<- prometheus.Metric) {
 		tell(findingCount, float64(f.Count), f.Kind)
 		tell(findingAge, f.Oldest.Seconds(), f.Kind)
 	}
-	for _, f := range figures.Feeds {
+	for _, f := range named(figures.Feeds) {
 		tell(feedAge, f.Age.Seconds(), f.Source, f.URL)
 		tell(feedFailures, float64(f.Failures), f.Source, f.URL)
 	}
 	v.depths(ctx, tell)
+}
+
+// named are feeds under names that hold no keys, in the order of their sources: of
+// those that share a name, the oldest poll and the most failures.
+func named(feeds []model.FeedVital) (list []model.FeedVital) {
+	for _, f := range feeds {
+		f.URL = feed.Name(f.URL)
+		at := slices.IndexFunc(list, func(have model.FeedVital) bool { return have.Source == f.Source && have.URL == f.URL })
+		if at < 0 {
+			list = append(list, f)
+			continue
+		}
+		list[at].Age, list[at].Failures = max(list[at].Age, f.Age), max(list[at].Failures, f.Failures)
+	}
+	return list
 }
 
 func (v *vitals) depths(ctx context.Context, tell func(*prometheus.Desc, float64, ...string)) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strconv"
 	"time"
 )
@@ -22,6 +23,25 @@ const (
 
 // errTooLarge is a source that sends more than the limit.
 var errTooLarge = errors.New("the answer is larger than allowed")
+
+// Name is what everybody may read of an address: neither its user nor its query nor
+// its fragment, which may hold a key of the source.
+func Name(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Opaque != "" {
+		return "…"
+	}
+	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
+}
+
+// Cause is an error of a call without the whole address, which net/http puts before
+// it.
+func Cause(err error) error {
+	for of := new(url.Error); errors.As(err, &of); {
+		err = of.Err
+	}
+	return err
+}
 
 // Fetcher polls addresses politely: it asks whether there is anything new and
 // tells when to ask again. It holds no state of its own, so any process may
@@ -63,7 +83,7 @@ func (f *Fetcher) Fetch(ctx context.Context, poll Poll) (Fetched, error) {
 	fetched, asked, err := f.fetch(ctx, poll)
 	if err != nil {
 		poll.Failures++
-		return Fetched{Next: poll, Wait: max(backOff(poll), asked)}, fmt.Errorf("fetch %s: %w", poll.URL, err)
+		return Fetched{Next: poll, Wait: max(backOff(poll), asked)}, fmt.Errorf("fetch %s: %w", Name(poll.URL), Cause(err))
 	}
 	fetched.Next.Failures = 0
 	fetched.Wait = max(poll.Interval, asked)

@@ -103,3 +103,19 @@ func TestFetchHasLimits(t *testing.T) {
 	_, err = new(feed.Fetcher).Fetch(t.Context(), feed.Poll{URL: "::"})
 	require.Error(t, err)
 }
+
+func TestAnAddressIsNamedWithoutItsKeys(t *testing.T) {
+	t.Parallel()
+	for address, name := range map[string]string{
+		"https://feeds.example/all":                         "https://feeds.example/all",
+		"https://me:secret@feeds.example/all?key=secret#it": "https://feeds.example/all",
+		"https://feeds.example/all?key=secret%":             "https://feeds.example/all",
+		"https://feeds.example/%secret":                     "…",
+		"mailto:secret":                                     "…",
+	} {
+		require.Equal(t, name, feed.Name(address), address)
+	}
+	_, err := new(feed.Fetcher).Fetch(t.Context(), feed.Poll{URL: "http://127.0.0.1:1/all?key=secret"})
+	require.ErrorContains(t, err, "fetch http://127.0.0.1:1/all: dial")
+	require.NotContains(t, err.Error(), "secret")
+}
