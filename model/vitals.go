@@ -18,6 +18,7 @@ type Vitals struct {
 	Failing        int64         // endpoints where nothing arrived lately
 	Disabled       int64         // endpoints that were disabled because nothing arrived
 	Feeds          []FeedVital
+	Undecided      time.Duration // since the claim was opened that waits longest for its first decision
 	ReviewsOverdue int64         // deferred claims whose review is overdue
 	ExpiryOverdue  int64         // policies and quotes past their time that no sweep has moved
 	Violations     int64         // of invariants, acknowledged ones left out
@@ -31,8 +32,8 @@ type DoubtVital struct {
 	Reason   string // blocked_reason; empty unless blocked
 	Currency string
 	Count    int64
-	Amount   int64 // minor units; cut to 64 bits
-	Oldest   time.Duration
+	Amount   int64         // minor units; cut to 64 bits
+	Oldest   time.Duration // since the rail was first called, or since the reason came, of the one that waits longest
 }
 
 // RailVital is what a rail still has to confirm.
@@ -70,6 +71,7 @@ select
 	(select count(*) from deliveries where status = 'parked') as parked,
 	(select count(*) from webhook_progress where active and failures >= $2) as failing,
 	(select count(*) from webhook_endpoints where status = 'disabled' and note is not null and deleted_at is null) as disabled,
+	coalesce((select extract(epoch from now - min(created_at)) from claims where status = 'opened'), 0)::bigint as undecided,
 	(select count(*) from claims where status = 'deferred' and next_review_at < now - interval '1 hour') as reviews_overdue,
 	(select count(*) from quotes where status = 'priced' and expires_at < now - interval '10 minutes')
 		+ (select count(*) from policies where status = 'active' and expires_at < now - interval '10 minutes') as expiry_overdue,
@@ -85,13 +87,14 @@ func (s *Service) Vitals(ctx context.Context, actor Actor) (*Vitals, error) {
 		return nil, err
 	}
 	v := new(Vitals)
-	var unpaid, lag, unchecked, stopped int64
+	var unpaid, lag, undecided, unchecked, stopped int64
 	err := s.pool.QueryRow(ctx, vitalsQuery, unnumberedBound, illAfter).Scan(&unpaid, &v.Unnumbered, &lag, &v.Parked,
-		&v.Failing, &v.Disabled, &v.ReviewsOverdue, &v.ExpiryOverdue, &v.Violations, &unchecked, &stopped)
+		&v.Failing, &v.Disabled, &undecided, &v.ReviewsOverdue, &v.ExpiryOverdue, &v.Violations, &unchecked, &stopped)
 	if err != nil {
 		return nil, explain(fmt.Errorf("read vitals: %w", err))
 	}
 	v.OldestUnpaid, v.RelayLag = time.Duration(max(0, unpaid))*time.Second, time.Duration(max(0, lag))*time.Second
+	v.Undecided = time.Duration(max(0, undecided)) * time.Second
 	v.Unchecked, v.Stopped = time.Duration(max(0, unchecked))*time.Second, time.Duration(stopped)*time.Second
 	return v, explain(s.vitalLists(ctx, v))
 }
@@ -105,13 +108,14 @@ func (s *Service) vitalLists(ctx context.Context, v *Vitals) error {
 		Seconds       int64
 	}
 	err := s.preparedRows(ctx, s.pool, &doubts, `select status, coalesce(blocked_reason, '') as reason, currency, count(*) as count,
-			least(sum(amount), 9223372036854775807)::bigint as amount, extract(epoch from max(`+businessNow+` - created_at))::bigint as seconds
-		from payouts where status in ('reconciling', 'blocked') group by 1, 2, 3 order by 1, 2, 3`)
+			least(sum(amount), 9223372036854775807)::bigint as amount, extract(epoch from `+businessNow+` - min(case status when 'blocked' then updated_at
+				else coalesce((select min(started_at) from payout_attempts a where a.payout_id = po.id and a.partner = po.partner and a.key like '%.' || po.key_number), updated_at) end))::bigint as seconds
+		from payouts po where status in ('reconciling', 'blocked') group by 1, 2, 3 order by 1, 2, 3`)
 	if err != nil {
 		return fmt.Errorf("read money in doubt: %w", err)
 	}
 	for _, d := range doubts {
-		v.Doubt = append(v.Doubt, DoubtVital{d.Status, d.Reason, d.Currency, d.Count, d.Amount, time.Duration(d.Seconds) * time.Second})
+		v.Doubt = append(v.Doubt, DoubtVital{d.Status, d.Reason, d.Currency, d.Count, d.Amount, time.Duration(max(0, d.Seconds)) * time.Second})
 	}
 	if err := s.reportVitals(ctx, v); err != nil {
 		return err

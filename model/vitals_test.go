@@ -25,12 +25,13 @@ func TestEveryVitalIsProvoked(t *testing.T) {
 	endpoint, err := b.Service.CreateWebhookEndpoint(t.Context(), b.Acme, model.WebhookEndpointRequest{URL: &url})
 	require.NoError(t, err)
 	require.NoError(t, b.Service.KeepPoll(t.Context(), model.FeedPoll{Source: "usgs", URL: "https://example.com/feed", Failures: 3}, time.Minute))
+	asked := requested(t, b, policy, nil)
 	b.Quote("rain-excess", nil)
 	_, err = b.DB.Pool.Exec(t.Context(), `insert into deliveries (id, partner, created_at, updated_at, endpoint_id, event_id, sequence, subject_id, status, tries, attempts)
 			select gen_random_uuid(), partner, now(), now(), id, gen_random_uuid(), 1, gen_random_uuid(), 'parked', 10, '[]' from webhook_endpoints;
 		update webhook_progress set failures = 10;
 		insert into payouts select (jsonb_populate_record(p, jsonb_build_object('id', gen_random_uuid(), 'status', 'pending', 'part', 9, 'blocked_reason', null))).* from payouts p;
-		update claims set status = 'deferred', next_review_at = now()`)
+		update claims set status = 'deferred', next_review_at = now() where status = 'approved'`)
 	require.NoError(t, err)
 	b.After(25 * time.Hour)
 	v, err := b.Service.Vitals(t.Context(), b.Operator)
@@ -40,6 +41,7 @@ func TestEveryVitalIsProvoked(t *testing.T) {
 	require.Positive(t, v.Unnumbered)
 	require.EqualValues(t, 1, v.Parked)
 	require.EqualValues(t, 1, v.Failing)
+	require.GreaterOrEqual(t, v.Undecided, 25*time.Hour)
 	require.EqualValues(t, 1, v.ReviewsOverdue)
 	require.EqualValues(t, 1, v.ExpiryOverdue, "a quote that nobody swept")
 	require.Len(t, v.Feeds, 1)
@@ -56,6 +58,9 @@ func TestEveryVitalIsProvoked(t *testing.T) {
 	v, err = b.Service.Vitals(t.Context(), b.Operator)
 	require.NoError(t, err)
 	require.EqualValues(t, 1, v.Disabled, endpoint.ID)
+	_, err = b.Service.DecideClaim(t.Context(), b.Operator, model.DecisionRequest{ClaimID: asked.ID, Outcome: model.ClaimDeclined})
+	require.NoError(t, err)
+	require.Zero(t, must(b.Service.Vitals(t.Context(), b.Operator)).Undecided)
 	_, err = b.Service.Vitals(t.Context(), b.Acme)
 	require.Equal(t, model.CodeInsufficientScope, model.CodeOf(err))
 }
@@ -72,6 +77,34 @@ func TestMoneyInDoubtIsCountedByItsReason(t *testing.T) {
 		require.EqualValues(t, 1, doubt[0].Count)
 		require.GreaterOrEqual(t, doubt[0].Oldest, time.Hour)
 	}
+}
+
+// What a payout waited for before tells nobody how long it has been in doubt.
+func TestDoubtIsAgedFromWhenItCame(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	claim := owed(b)
+	b.After(50 * time.Hour)
+	b.Rail.Answer = func(*model.Release) model.RailAnswer { return modeltest.Unknown }
+	b.Record(modeltest.IBAN(claim.ID))
+	b.Work()
+	oldest := func(status model.PayoutStatus) time.Duration {
+		doubt := must(b.Service.Vitals(t.Context(), b.Operator)).Doubt
+		require.Len(t, doubt, 1)
+		require.Equal(t, status, doubt[0].Status)
+		return doubt[0].Oldest
+	}
+	require.Less(t, oldest(model.PayoutReconciling), time.Minute, "it had no account")
+	for range 3 {
+		b.After(time.Hour)
+		b.Sweep()
+		b.Work()
+	}
+	require.GreaterOrEqual(t, oldest(model.PayoutReconciling), 3*time.Hour, "however often the rail is asked")
+	require.Less(t, oldest(model.PayoutReconciling), 4*time.Hour)
+	_, err := resolve(t, b, only(t, b, claim), model.PayoutBlocked, "", false)
+	require.NoError(t, err)
+	require.Less(t, oldest(model.PayoutBlocked), time.Minute)
 }
 
 func TestWhatReportsLeaveOpenIsAged(t *testing.T) {

@@ -97,12 +97,14 @@ func TestTheRunbookSaysWhatToDo(t *testing.T) {
 // provoked is a database on which everything is wrong that somebody is paged for.
 func provoked(t *testing.T, b *modeltest.Bundle) {
 	t.Helper()
-	b.Cover("quake-circle", nil)
+	policy := b.Cover("quake-circle", nil)
 	b.Observe(modeltest.Quake("us1", b.Now(), hazard.Point{Latitude: 24.174, Longitude: 121.653}, "6.4"))
 	b.Work()
+	_, _, err := b.Service.OpenClaim(t.Context(), b.Acme, model.ClaimRequest{PolicyID: policy.ID, Description: new("The roof came down.")})
+	require.NoError(t, err)
 	b.Quote("rain-excess", nil)
 	url := "https://example.com/hooks"
-	_, err := b.Service.CreateWebhookEndpoint(t.Context(), b.Acme, model.WebhookEndpointRequest{URL: &url})
+	_, err = b.Service.CreateWebhookEndpoint(t.Context(), b.Acme, model.WebhookEndpointRequest{URL: &url})
 	require.NoError(t, err)
 	require.NoError(t, b.Service.KeepPoll(t.Context(), model.FeedPoll{Source: "usgs", URL: "https://example.com/feed?key=sesame", Failures: 6}, time.Minute))
 	require.NoError(t, b.Service.KeepPoll(t.Context(), model.FeedPoll{Source: "usgs", URL: "https://example.com/feed"}, time.Minute))
@@ -113,7 +115,7 @@ func provoked(t *testing.T, b *modeltest.Bundle) {
 	const forged = `insert into payouts select (jsonb_populate_record(p, jsonb_build_object('id', gen_random_uuid(), 'part', %d) || '%s'::jsonb)).*
 		from payouts p where part = 1`
 	for part, as := range []string{
-		`{"status": "pending", "blocked_reason": null}`, `{"status": "reconciling", "blocked_reason": null}`, `{"blocked_reason": "rail_mismatch"}`,
+		`{"status": "pending", "blocked_reason": null}`, `{"status": "reconciling", "blocked_reason": null}`, `{"blocked_reason": "rail_mismatch"}`, `{"blocked_reason": "approval_required"}`,
 		`{"status": "released", "blocked_reason": null, "provider": "scripted", "released_at": "2026-01-01T00:00:00Z"}`,
 	} {
 		_, err := b.DB.Pool.Exec(t.Context(), fmt.Sprintf(forged, part+2, as))
@@ -122,7 +124,7 @@ func provoked(t *testing.T, b *modeltest.Bundle) {
 	_, err = b.DB.Pool.Exec(t.Context(), `insert into deliveries (id, partner, created_at, updated_at, endpoint_id, event_id, sequence, subject_id, status, tries, attempts)
 			select gen_random_uuid(), partner, now(), now(), id, gen_random_uuid(), 1, gen_random_uuid(), 'parked', 10, '[]' from webhook_endpoints;
 		update webhook_progress set failures = 10;
-		update claims set status = 'deferred', next_review_at = now();
+		update claims set status = 'deferred', next_review_at = now() where status = 'approved';
 		insert into river.river_job (kind, queue, state, args, max_attempts, finalized_at, scheduled_at)
 			values ('release_payout', 'payouts', 'discarded', '{}', 1, now(), now() - interval '1 hour'), ('sweep', 'sweeps', 'available', '{}', 1, null, now() - interval '1 hour')`)
 	require.NoError(t, err)

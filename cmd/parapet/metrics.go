@@ -84,7 +84,7 @@ var (
 	oldestUnpaid   = vital("payout_oldest_unreleased_seconds", "Time since the payout that waits longest could have gone out.")
 	doubtCount     = vital("payouts_in_doubt", "Payouts that are reconciling or blocked.", "status", "reason", "currency")
 	doubtAmount    = vital("money_in_doubt_minor_units", "Their sum, in minor units.", "status", "reason", "currency")
-	doubtAge       = vital("payouts_in_doubt_oldest_seconds", "Age of the oldest of them.", "status", "reason", "currency")
+	doubtAge       = vital("payouts_in_doubt_oldest_seconds", "Time since the rail was first called for the oldest of them, or since it was blocked.", "status", "reason", "currency")
 	unconfirmedAge = vital("payout_oldest_unconfirmed_seconds", "Time since a rail accepted the oldest payout that none of its reports has confirmed.", "rail")
 	findingCount   = vital("findings_open", "Differences between rails' reports and payouts that nobody has closed.", "kind")
 	findingAge     = vital("findings_oldest_seconds", "Age of the oldest of them.", "kind")
@@ -95,6 +95,7 @@ var (
 	disabled       = vital("webhook_endpoints_disabled", "Endpoints that were disabled because nothing arrived.")
 	feedAge        = vital("feed_age_seconds", "Time since a feed was polled; of feeds that differ in their queries only, the worst.", "source", "url")
 	feedFailures   = vital("feed_failures", "Polls of a feed that failed in a row; of feeds that differ in their queries only, the worst.", "source", "url")
+	undecided      = vital("claim_oldest_undecided_seconds", "Time since the claim was opened that waits longest for its first decision.")
 	reviewsOverdue = vital("claim_reviews_overdue", "Deferred claims whose review is more than an hour overdue.")
 	expiryOverdue  = vital("expiries_overdue", "Quotes and policies that no sweep has expired in ten minutes.")
 	violations     = vital("invariant_violations", "Records of which an invariant is not true and that nobody acknowledged.")
@@ -108,7 +109,7 @@ var (
 func (v *vitals) Describe(out chan<- *prometheus.Desc) {
 	for _, desc := range []*prometheus.Desc{
 		vitalsUp, oldestUnpaid, doubtCount, doubtAmount, doubtAge, unconfirmedAge, findingCount, findingAge, relayWaiting, relayLag, parked, failing, disabled,
-		feedAge, feedFailures, reviewsOverdue, expiryOverdue, violations, unchecked, stopped, queueDepth, queueOverdue,
+		feedAge, feedFailures, undecided, reviewsOverdue, expiryOverdue, violations, unchecked, stopped, queueDepth, queueOverdue,
 	} {
 		out <- desc
 	}
@@ -134,6 +135,7 @@ func (v *vitals) Collect(out chan<- prometheus.Metric) {
 	tell(parked, float64(figures.Parked))
 	tell(failing, float64(figures.Failing))
 	tell(disabled, float64(figures.Disabled))
+	tell(undecided, figures.Undecided.Seconds())
 	tell(reviewsOverdue, float64(figures.ReviewsOverdue))
 	tell(expiryOverdue, float64(figures.ExpiryOverdue))
 	tell(violations, float64(figures.Violations))
