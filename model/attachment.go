@@ -58,8 +58,9 @@ func (in *AttachmentRequest) digest() string {
 }
 
 // AddAttachment stores a document for a claim. The bytes are stored before the
-// record is, so no record ever lacks its file; a file without a record is
-// removed. Errors: not_found, validation_failed, state_conflict.
+// record is, so no record ever lacks its file. That they will be is noted before, and
+// a file whose record did not come, whatever died, is removed a day later. Errors:
+// not_found, validation_failed, state_conflict.
 func (s *Service) AddAttachment(ctx context.Context, actor Actor, claim string, in AttachmentRequest) (*wire.Attachment, error) {
 	if err := s.authorize(ctx, actor, ScopeClaimsWrite); err != nil {
 		return nil, err
@@ -74,6 +75,16 @@ func (s *Service) AddAttachment(ctx context.Context, actor Actor, claim string, 
 		return nil, err
 	}
 	key := on.Partner + "/" + newID().String()
+	err = s.change(ctx, actor, func(ctx context.Context, u *unit) error {
+		if err := u.room(ctx, on); err != nil {
+			return err
+		}
+		_, err := u.NewRaw("insert into files_underway (key, created_at) values (?, ?)", key, u.now).Exec(ctx)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
 	if err := s.files.Put(ctx, key, bytes.NewReader(in.Content)); err != nil {
 		return nil, fmt.Errorf("store attachment: %w", err)
 	}
@@ -82,10 +93,22 @@ func (s *Service) AddAttachment(ctx context.Context, actor Actor, claim string, 
 		attachment, err = u.attach(ctx, on.ID, key, in)
 		return err
 	})
-	if err != nil {
-		return nil, errors.Join(err, s.files.Delete(context.WithoutCancel(ctx), key))
+	if err != nil && CodeOf(err) != CodeInternal { // else nobody can tell that it was not committed
+		err = errors.Join(err, s.files.Delete(context.WithoutCancel(ctx), key))
 	}
-	return attachment, nil
+	return attachment, err
+}
+
+// room refuses one document too many.
+func (u *unit) room(ctx context.Context, on *claimRow) error {
+	have, err := u.NewSelect().Model((*attachmentRow)(nil)).Where("claim_id = ?", on.ID).Where("partner = ?", on.Partner).Count(ctx)
+	switch {
+	case err != nil:
+		return fmt.Errorf("count attachments: %w", err)
+	case have >= maxAttachments:
+		return Fail(CodeStateConflict, "A claim takes at most %d attachments.", maxAttachments)
+	}
+	return nil
 }
 
 func (u *unit) attach(ctx context.Context, claim uuid.UUID, key string, in AttachmentRequest) (*wire.Attachment, error) {
@@ -93,12 +116,11 @@ func (u *unit) attach(ctx context.Context, claim uuid.UUID, key string, in Attac
 	if err != nil {
 		return nil, err
 	}
-	have, err := u.NewSelect().Model((*attachmentRow)(nil)).Where("claim_id = ?", on.ID).Where("partner = ?", on.Partner).Count(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("count attachments: %w", err)
+	if err := u.room(ctx, on); err != nil {
+		return nil, err
 	}
-	if have >= maxAttachments {
-		return nil, Fail(CodeStateConflict, "A claim takes at most %d attachments.", maxAttachments)
+	if err := u.arrived(ctx, key); err != nil {
+		return nil, err
 	}
 	row := &attachmentRow{
 		header: u.fresh(on.Partner), ClaimID: on.ID, Status: AttachmentStored, FileName: in.FileName, ContentType: in.ContentType,

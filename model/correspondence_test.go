@@ -8,13 +8,13 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -185,22 +185,50 @@ func TestADocumentIsRefused(t *testing.T) {
 	require.Empty(t, stored(t, b))
 }
 
+// Whatever ended between storing a file and committing its record, a day later the
+// file is gone, and none that has a record is.
 func TestNoFileRemainsOfAFailedAttachment(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	claim := owed(b)
-	in := model.AttachmentRequest{FileName: "a.txt", ContentType: "text/plain", Content: []byte("x")}
-	_, err := b.DB.Pool.Exec(t.Context(), "alter table attachments add constraint attachments_broken_check check (file_name <> 'a.txt')")
+	kept, err := b.Service.AddAttachment(t.Context(), b.Acme, claim.ID, named("kept.txt", "text/plain", "x"))
 	require.NoError(t, err)
-	_, err = b.Service.AddAttachment(t.Context(), b.Acme, claim.ID, in)
-	require.Error(t, err)
-	require.Empty(t, stored(t, b))
-	require.NoError(t, os.Chmod(b.Files, 0o700))
+	_, err = b.DB.Pool.Exec(t.Context(), "alter table attachments add constraint attachments_broken_check check (file_name <> 'a.txt')")
+	require.NoError(t, err)
+	for range 2 {
+		_, err = b.Service.AddAttachment(t.Context(), b.Acme, claim.ID, named("a.txt", "text/plain", "x"))
+		require.Error(t, err)
+	}
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err = b.Service.AddAttachment(cancelled, b.Acme, claim.ID, in)
+	_, err = b.Service.AddAttachment(cancelled, b.Acme, claim.ID, named("a.txt", "text/plain", "x"))
 	require.Error(t, err)
-	require.Empty(t, stored(t, b))
+	require.Len(t, stored(t, b), 3)
+	b.After(23 * time.Hour)
+	b.Sweep()
+	b.Work()
+	require.Len(t, stored(t, b), 3, "somebody may still be about to record them")
+	b.After(2 * time.Hour)
+	b.Sweep()
+	b.Work()
+	require.Len(t, stored(t, b), 1)
+	_, content, err := b.Service.OpenAttachment(t.Context(), b.Acme, claim.ID, kept.ID)
+	require.NoError(t, err)
+	require.NoError(t, content.Close())
+}
+
+// A file that was given up is not recorded any more.
+func TestAFileThatWasGivenUpGetsNoRecord(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	claim := owed(b)
+	_, err := b.DB.Pool.Exec(t.Context(), "create rule given_up as on insert to files_underway do instead nothing")
+	require.NoError(t, err)
+	_, err = b.Service.AddAttachment(t.Context(), b.Acme, claim.ID, named("a.txt", "text/plain", "x"))
+	require.ErrorContains(t, err, "given up")
+	list, err := b.Service.GetAttachments(t.Context(), b.Acme, claim.ID, model.PageRequest{})
+	require.NoError(t, err)
+	require.Empty(t, list.Data)
 }
 
 func TestAConversationIsReadInOrder(t *testing.T) {

@@ -81,8 +81,7 @@ func (s *Service) EraseHolder(ctx context.Context, actor Actor, in ErasureReques
 	return &e.Erasure, nil
 }
 
-// DeleteFiles removes documents whose records are erased. One that is gone is no
-// error.
+// DeleteFiles removes documents that have no records. One that is gone is no error.
 func (s *Service) DeleteFiles(ctx context.Context, keys []string) error {
 	var left []error
 	for _, key := range keys {

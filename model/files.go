@@ -2,7 +2,10 @@ package model
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
+	"time"
 )
 
 // Files keeps attachments under opaque keys. An object is complete or absent:
@@ -12,6 +15,41 @@ type Files interface {
 	Put(ctx context.Context, key string, r io.Reader) error
 	// Open reads an object from its beginning. The caller closes it.
 	Open(ctx context.Context, key string) (io.ReadCloser, error)
-	// Delete removes an object; a missing one is no error.
+	// Delete removes an object, and what a Put that was cut off left of it; a missing
+	// one is no error.
 	Delete(ctx context.Context, key string) error
+}
+
+// errGivenUp is a file that came so late that the sweep gave it up.
+var errGivenUp = errors.New("the file was given up")
+
+// arrived ends the wait for the record of a file: from here on it has one, or the
+// sweep has it deleted, never both.
+func (u *unit) arrived(ctx context.Context, key string) error {
+	done, err := u.NewRaw("delete from files_underway where key = ?", key).Exec(ctx)
+	if err != nil {
+		return fmt.Errorf("note a file: %w", err)
+	}
+	if n, err := done.RowsAffected(); err != nil || n == 0 {
+		return errors.Join(errGivenUp, err)
+	}
+	return nil
+}
+
+// givenUpAfter is how long a file may lack its record. A request takes half a minute
+// at most.
+const givenUpAfter = 24 * time.Hour
+
+// giveUpFiles has files deleted whose records did not come.
+func (u *unit) giveUpFiles(ctx context.Context) (int, error) {
+	var keys []string
+	err := u.NewRaw(`delete from files_underway where key in (select key from files_underway where created_at < ? limit ? for update skip locked)
+		returning key`, u.now.Add(-givenUpAfter), sweepSize).Scan(ctx, &keys)
+	if err != nil {
+		return 0, fmt.Errorf("find files without a record: %w", err)
+	}
+	if len(keys) > 0 {
+		u.enqueue(DeleteFiles{Keys: keys})
+	}
+	return len(keys), nil
 }

@@ -59,8 +59,8 @@ type ReleasePayout struct {
 // Kind is the job's stable name.
 func (ReleasePayout) Kind() string { return "release_payout" }
 
-// DeleteFiles removes documents whose records were erased, however often that fails:
-// nothing else knows of them any more.
+// DeleteFiles removes documents whose records were erased, or never came, however
+// often that fails: nothing else knows of them any more.
 type DeleteFiles struct {
 	Keys []string `json:"keys"`
 }

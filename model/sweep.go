@@ -16,7 +16,7 @@ import (
 const sweepSize = 200
 
 // Sweep moves everything that is due: quotes and policies that expire, policies
-// to archive, payouts whose job got lost. It may run any number of times and in
+// to archive, payouts whose job got lost, files that nothing tells of. It may run any number of times and in
 // any number of processes.
 func (s *Service) Sweep(ctx context.Context) error {
 	return errors.Join(
@@ -29,6 +29,7 @@ func (s *Service) Sweep(ctx context.Context) error {
 		s.drain(ctx, (*unit).forgetAnswers),
 		s.drain(ctx, (*unit).forgetDeliveries),
 		s.drain(ctx, (*unit).forgetSecrets),
+		s.drain(ctx, (*unit).giveUpFiles),
 		s.drain(ctx, (*unit).checkpoint),
 		s.drain(ctx, (*unit).matchLines),
 	)

@@ -81,9 +81,16 @@ func (f *Folder) Open(_ context.Context, key string) (io.ReadCloser, error) {
 	return file, nil
 }
 
-// Delete removes an object; a missing one is no error.
+// Delete removes an object, and what a Put that was cut off left of it; a missing
+// one is no error.
 func (f *Folder) Delete(_ context.Context, key string) error {
-	if err := f.root.Remove(key); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	names, err := fs.Glob(f.root.FS(), key+".*.part") // keys have none of Glob's signs
+	for _, name := range append(names, key) {
+		if gone := f.root.Remove(name); gone != nil && !errors.Is(gone, fs.ErrNotExist) {
+			err = errors.Join(err, gone)
+		}
+	}
+	if err != nil {
 		return fmt.Errorf("delete %s: %w", key, err)
 	}
 	return nil

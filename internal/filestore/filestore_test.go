@@ -91,6 +91,21 @@ func TestLeavesNoHalfFile(t *testing.T) {
 	require.Empty(t, left)
 }
 
+// A process may die while it stores; what it left goes with the object.
+func TestDeletesWhatACutOffPutLeft(t *testing.T) {
+	t.Parallel()
+	folder, dir := open(t)
+	require.NoError(t, folder.Put(t.Context(), "acme/two", strings.NewReader("bytes")))
+	for _, name := range []string{"one", "one.ABC.part"} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "acme", name), nil, 0o600))
+	}
+	require.NoError(t, folder.Delete(t.Context(), "acme/one"))
+	left, err := os.ReadDir(filepath.Join(dir, "acme"))
+	require.NoError(t, err)
+	require.Len(t, left, 1)
+	require.Equal(t, "two", left[0].Name())
+}
+
 func TestNeverLeavesItsFolder(t *testing.T) {
 	t.Parallel()
 	folder, dir := open(t)
