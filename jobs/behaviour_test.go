@@ -105,10 +105,10 @@ func TestARailOnABadDayPaysOnce(t *testing.T) {
 		job := fleet[0]
 		fleet = fleet[1:]
 		b.Behave(day.send, day.ask, day.bend)
-		_ = s.releaseBy(b.rail(), nil, job) // whether it waits is told by the state
+		_ = s.releaseBy(b.rail(), job) // whether it waits is told by the state
 		require.Equal(t, day.after, s.read(job).Status, name)
 		s.After(10 * time.Second)
-		_ = s.releaseBy(b.rail(), nil, job)
+		_ = s.releaseBy(b.rail(), job)
 		payout := s.read(job)
 		require.Equal(t, day.ends, payout.Status, name)
 		if payout.Status == "blocked" {
@@ -132,11 +132,11 @@ func TestARailThatSaysYesTwicePaidOnce(t *testing.T) {
 	b := openBank(t)
 	job := s.fleet(1)[0]
 	b.Behave(b.hang, b.forgotten, nil)
-	snoozed(t, s.releaseBy(b.rail(), nil, job))
+	snoozed(t, s.releaseBy(b.rail(), job))
 	b.Behave(nil, b.forgotten, nil)
 	s.After(10 * time.Second)
-	require.NoError(t, s.releaseBy(b.rail(), nil, job))
-	require.NoError(t, s.releaseBy(b.rail(), nil, job))
+	require.NoError(t, s.releaseBy(b.rail(), job))
+	require.NoError(t, s.releaseBy(b.rail(), job))
 	require.Equal(t, "released", s.read(job).Status)
 	require.Equal(t, 2, b.Sends(), "sent again, under the same key")
 	_, executed := b.Executed(job.ID + ".1")
@@ -154,9 +154,9 @@ func TestALateAnswerSettlesTheDoubt(t *testing.T) {
 	job := s.fleet(1)[0]
 	key := job.ID + ".1"
 	b.Behave(b.hang, b.forgotten, nil)
-	snoozed(t, s.releaseBy(b.rail(), nil, job))
+	snoozed(t, s.releaseBy(b.rail(), job))
 	s.After(retryHorizon + time.Minute)
-	snoozed(t, s.releaseBy(b.rail(), nil, job))
+	snoozed(t, s.releaseBy(b.rail(), job))
 	require.Equal(t, 1, b.Sends(), "a key that may be forgotten is not sent again")
 	require.Equal(t, "reconciling", s.read(job).Status)
 

@@ -52,7 +52,7 @@ func TestASliceGoesIntoOneFile(t *testing.T) {
 	fleet := s.fleet(7)
 	var all sync.WaitGroup
 	for _, job := range fleet { // each finds what the others left
-		all.Go(func() { _ = s.releaseBy(files, nil, job) })
+		all.Go(func() { _ = s.releaseBy(files, job) })
 	}
 	all.Wait()
 	for _, job := range fleet {
@@ -108,7 +108,7 @@ func TestWhatTheBooksDoNotKnowIsNobodys(t *testing.T) {
 	t.Parallel()
 	s := open(t)
 	files, folder := s.files()
-	require.NoError(t, s.releaseBy(files, nil, s.fleet(1)[0]))
+	require.NoError(t, s.releaseBy(files, s.fleet(1)[0]))
 	require.NoError(t, files.WriteDue(t.Context()))
 	batch := strings.TrimSuffix(filepath.Base(written(t, folder)[0]), ".xml")
 	day := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
@@ -153,7 +153,7 @@ func TestAFileIsWrittenAgainWithTheSameBytes(t *testing.T) {
 	s := open(t)
 	files, folder := s.files()
 	job := s.fleet(1)[0]
-	require.NoError(t, s.releaseBy(files, nil, job))
+	require.NoError(t, s.releaseBy(files, job))
 	good := files.Store
 	files.Store = &dying{Store: good, half: true}
 	require.ErrorIs(t, files.WriteDue(t.Context()), errHung)
@@ -188,7 +188,7 @@ func TestAChangedOrderIsNotWritten(t *testing.T) {
 	s := open(t)
 	files, folder := s.files()
 	job := s.fleet(1)[0]
-	require.NoError(t, s.releaseBy(files, nil, job))
+	require.NoError(t, s.releaseBy(files, job))
 	s.exec("update bank_entries set amount = amount + 1")
 	require.ErrorContains(t, files.WriteDue(t.Context()), "not what was accepted")
 	require.Empty(t, written(t, folder))

@@ -53,7 +53,7 @@ func TestAForgottenKeyIsNotSentAgain(t *testing.T) {
 	forgetful := silent(s.rail)
 	forgetful.able = &rail.Capabilities{KeyWindow: time.Hour, Inquirable: true}
 	forgetful.inquire = func(context.Context, string) rail.Result { return rail.Result{Outcome: rail.NotFound} }
-	snoozed(t, s.releaseBy(forgetful, nil, job))
+	snoozed(t, s.releaseBy(forgetful, job))
 	require.Equal(t, "reconciling", s.read(job).Status)
 
 	forgetful.send = func(context.Context, rail.Instruction) rail.Result {
@@ -61,7 +61,7 @@ func TestAForgottenKeyIsNotSentAgain(t *testing.T) {
 		return rail.Result{}
 	}
 	s.After(retryHorizon + time.Minute)
-	snoozed(t, s.releaseBy(forgetful, nil, job))
+	snoozed(t, s.releaseBy(forgetful, job))
 	require.Equal(t, "reconciling", s.read(job).Status)
 	require.Equal(t, 1, s.count("payout_attempts where code = $1", codeKeyForgotten))
 
@@ -76,10 +76,10 @@ func TestARailThatCannotBeAskedIsWaitedFor(t *testing.T) {
 	job := s.fleet(1)[0]
 	mute := silent(s.rail)
 	mute.able = &rail.Capabilities{}
-	snoozed(t, s.releaseBy(mute, nil, job))
+	snoozed(t, s.releaseBy(mute, job))
 	s.After(time.Minute)
 	mute.send, mute.inquire = nil, func(context.Context, string) rail.Result { panic("it cannot be asked") }
-	snoozed(t, s.releaseBy(mute, nil, job))
+	snoozed(t, s.releaseBy(mute, job))
 	require.Equal(t, "reconciling", s.read(job).Status)
 	require.Equal(t, 1, s.count("simulator_transfers"))
 }
@@ -101,7 +101,7 @@ func TestANoticeIsAnAnswer(t *testing.T) {
 			t.Parallel()
 			s := open(t)
 			job := s.fleet(1)[0]
-			snoozed(t, s.releaseBy(silent(s.rail), nil, job))
+			snoozed(t, s.releaseBy(silent(s.rail), job))
 			for range 2 { // a rail repeats itself
 				require.NoError(t, s.notices(s.rail).Take(t.Context(), job.ID+".1", test.said))
 			}
@@ -131,7 +131,7 @@ func TestARefusalThatComesLaterEndsItsKey(t *testing.T) {
 	unheard := &acting{Rail: s.rail, send: func(context.Context, rail.Instruction) rail.Result {
 		return rail.Result{Outcome: rail.Unknown, Err: errHung}
 	}}
-	snoozed(t, s.releaseBy(unheard, nil, job))
+	snoozed(t, s.releaseBy(unheard, job))
 	require.NoError(t, s.notices(s.rail).Take(t.Context(), job.ID+".1", rail.Result{Outcome: rail.Refused, Code: "account_closed"}))
 	require.Equal(t, "rail_rejected", *s.read(job).BlockedReason)
 	other := s.Record(modeltest.IBAN(claim))
@@ -150,7 +150,7 @@ func TestMoneyAstrayIsAlarmed(t *testing.T) {
 	astray := &acting{Rail: named{s.rail, "astray"}}
 	require.NoError(t, s.releaseBy(&acting{Rail: astray, send: func(context.Context, rail.Instruction) rail.Result {
 		return rail.Result{Outcome: rail.Refused, Code: "account_closed"}
-	}}, nil, job))
+	}}, job))
 	require.Equal(t, "rail_rejected", *s.read(job).BlockedReason)
 	yes := rail.Result{Outcome: rail.Accepted, Paid: s.read(job).Amount, Payee: numberFor(rail.Accept).String(), Reference: "late"}
 	require.NoError(t, s.notices(astray).Take(t.Context(), job.ID+".1", yes))

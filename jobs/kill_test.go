@@ -2,73 +2,110 @@ package jobs
 
 import (
 	"context"
-	"runtime"
+	"flag"
+	"log/slog"
+	"os"
+	"os/exec"
+	"syscall"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river"
 	"github.com/stretchr/testify/require"
 
 	"parapet/jobs/rail"
+	"parapet/model"
 )
 
-// hits is how often a worker dies at each point.
-const hits = 20
+// A small run for every day; make chaos has a longer one.
+var hits = flag.Int("hits", 2, "how often TestAWorkerMayDieAnywhere kills a worker at each point")
 
-// killed runs a worker that dies where it calls runtime.Goexit, and tells whether
-// it did.
-func killed(run func()) bool {
-	died := make(chan bool, 1)
-	go func() {
-		dead := true
-		defer func() { died <- dead }()
-		run()
-		dead = false
-	}()
-	return <-died
+// What makes the test binary a worker that releases one payout and is killed on the
+// way: where, on which database, which payout.
+const (
+	dieAt       = "TEST_WORKER_DIES_AT"
+	dieDatabase = "TEST_WORKER_DATABASE"
+	diePayout   = "TEST_WORKER_PAYOUT"
+)
+
+// The points inside the call.
+const (
+	stepCalling  step = "during call"
+	stepAccepted step = "after the rail accepted"
+)
+
+// dyingWorker is that worker. It returns only when it did not come to its point.
+func dyingWorker(ctx context.Context, point step) error {
+	database := os.Getenv(dieDatabase)
+	db, err := model.Open(ctx, database, 2)
+	if err != nil {
+		return err
+	}
+	pool, err := pgxpool.New(ctx, database)
+	if err != nil {
+		return err
+	}
+	service, err := domain(db, pool)
+	if err != nil {
+		return err
+	}
+	die := func(reached step) {
+		if reached == point {
+			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+			select {} // it takes effect at any moment
+		}
+	}
+	books := rail.NewSimulator(NewLedger(pool))
+	calling := &acting{Rail: books, send: func(ctx context.Context, i rail.Instruction) rail.Result {
+		die(stepCalling)
+		result := books.Send(ctx, i)
+		die(stepAccepted)
+		return result
+	}}
+	worker := &releasePayout{service: service, rail: calling, log: slog.New(slog.NewJSONHandler(os.Stderr, nil)), at: die}
+	return worker.Work(ctx, &river.Job[model.ReleasePayout]{Args: model.ReleasePayout{Partner: "acme", ID: os.Getenv(diePayout)}})
 }
 
-// TestAWorkerMayDieAnywhere ends workers at each point of a release. Afterwards
+// killed has a process of its own release a payout, and sees it die at a point.
+func (s *shop) killed(point step, job model.ReleasePayout) {
+	s.t.Helper()
+	program, err := os.Executable()
+	require.NoError(s.t, err)
+	worker := exec.CommandContext(s.t.Context(), program)
+	worker.Env = append(os.Environ(), dieAt+"="+string(point), dieDatabase+"="+s.URL, diePayout+"="+job.ID)
+	said, err := worker.CombinedOutput()
+	var ended *exec.ExitError
+	require.ErrorAs(s.t, err, &ended, "%s: %s", point, said)
+	status, is := ended.Sys().(syscall.WaitStatus)
+	require.True(s.t, is && status.Signaled() && status.Signal() == syscall.SIGKILL, "%s: %s", point, said)
+}
+
+// TestAWorkerMayDieAnywhere kills processes at each point of a release. Afterwards
 // others find what they left, and the rail's own books show one transfer each.
 func TestAWorkerMayDieAnywhere(t *testing.T) {
 	t.Parallel()
 	s := open(t)
-	lost := &acting{Rail: s.rail, send: func(context.Context, rail.Instruction) rail.Result {
-		runtime.Goexit()
-		return rail.Result{}
-	}}
-	paid := &acting{Rail: s.rail, send: func(ctx context.Context, i rail.Instruction) rail.Result {
-		s.rail.Send(ctx, i)
-		runtime.Goexit()
-		return rail.Result{}
-	}}
-	at := func(point step) func(step) {
-		return func(reached step) {
-			if reached == point {
-				runtime.Goexit()
-			}
-		}
-	}
 	points := []struct {
-		name   string
-		by     rail.Rail
-		at     func(step)
+		at     step
 		leaves string
 		heard  int // transfers in the rail's books when the worker is dead
 	}{
-		{"before intent", s.rail, at(stepBefore), "pending", 0},
-		{"after intent", s.rail, at(stepIntended), "releasing", 0},
-		{"during call", lost, nil, "releasing", 0},
-		{"after the rail accepted", paid, nil, "releasing", 1},
-		{"after answer", s.rail, at(stepAnswered), "releasing", 1},
-		{"after commit", s.rail, at(stepRecorded), "released", 1},
+		{stepBefore, "pending", 0},
+		{stepIntended, "releasing", 0},
+		{stepCalling, "releasing", 0},
+		{stepAccepted, "releasing", 1},
+		{stepAnswered, "releasing", 1},
+		{stepRecorded, "released", 1},
 	}
-	fleet := s.fleet(hits * len(points))
+	fleet := s.fleet(*hits * len(points))
 	for i, job := range fleet {
 		point := points[i%len(points)]
-		require.True(t, killed(func() { _ = s.releaseBy(point.by, point.at, job) }), point.name)
-		require.Equal(t, point.leaves, s.read(job).Status, point.name)
-		require.Equal(t, point.heard, s.transfers(job.ID, rail.Accepted), point.name)
+		s.killed(point.at, job)
+		require.Equal(t, point.leaves, s.read(job).Status, point.at)
+		require.Equal(t, point.heard, s.transfers(job.ID, rail.Accepted), point.at)
 	}
+	t.Logf("%d processes killed, %d at each point", len(fleet), *hits)
 	s.After(2 * time.Minute)
 	s.start()
 	s.eventually(func() bool { return s.count("payouts where status = 'released'") == len(fleet) }, "every payout is released")

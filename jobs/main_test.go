@@ -24,7 +24,13 @@ import (
 	"parapet/model/wire"
 )
 
-func TestMain(m *testing.M) { os.Exit(modeltest.Main(m)) }
+func TestMain(m *testing.M) {
+	if point := os.Getenv(dieAt); point != "" {
+		fmt.Fprintln(os.Stderr, dyingWorker(context.Background(), step(point)))
+		os.Exit(1)
+	}
+	os.Exit(modeltest.Main(m))
+}
 
 // shop is the domain on a database of the test's own, with the queue, the books
 // and, once started, the workers of production.
@@ -60,18 +66,25 @@ func openWith(t testing.TB, pause wait, with ...modeltest.Option) *shop {
 	require.NoError(t, err)
 	t.Cleanup(s.pool.Close)
 	t.Cleanup(s.explain)
-	queue, err := NewQueue(s.pool)
+	s.Service, err = domain(s.DB, s.pool)
 	require.NoError(t, err)
-	s.Service, err = model.New(model.Config{
-		DB: s.DB, Queue: queue, Jobs: queue.NewDesk(s.pool), Development: true,
+	s.rail = rail.NewSimulator(NewLedger(s.pool), rail.WithWait(pause))
+	return s
+}
+
+// domain is the domain with the queue of production.
+func domain(db *model.Database, pool *pgxpool.Pool) (*model.Service, error) {
+	queue, err := NewQueue(pool)
+	if err != nil {
+		return nil, err
+	}
+	return model.New(model.Config{
+		DB: db, Queue: queue, Jobs: queue.NewDesk(pool), Development: true,
 		Keys: model.Keys{
 			Seal:        []model.SealKey{{ID: "jobs", Secret: []byte("0123456789abcdef0123456789abcdef")}},
 			Fingerprint: []byte("fingerprint-key-of-the-tests-0123"),
 		},
 	})
-	require.NoError(t, err)
-	s.rail = rail.NewSimulator(NewLedger(s.pool), rail.WithWait(pause))
-	return s
 }
 
 // explain shows what the workers said in a test that failed.
@@ -188,12 +201,12 @@ func (s *shop) becomes(claim, status string) wire.Payout {
 
 // release works a payout's job once.
 func (s *shop) release(job model.ReleasePayout) error {
-	return s.releaseBy(s.rail, nil, job)
+	return s.releaseBy(s.rail, job)
 }
 
-// releaseBy works a payout's job once, by any rail and with a point to die at.
-func (s *shop) releaseBy(by rail.Rail, at func(step), job model.ReleasePayout) error {
-	worker := &releasePayout{service: s.Service, rail: by, log: s.logger(), at: at}
+// releaseBy works a payout's job once, by any rail.
+func (s *shop) releaseBy(by rail.Rail, job model.ReleasePayout) error {
+	worker := &releasePayout{service: s.Service, rail: by, log: s.logger()}
 	return worker.Work(s.t.Context(), &river.Job[model.ReleasePayout]{Args: job})
 }
 

@@ -55,6 +55,6 @@ func TestTheRailHearsNothingWithoutATrace(t *testing.T) {
 		do()
 	}, nil, nil)
 	_, job := s.owed(numberFor(rail.Accept))
-	require.NoError(t, s.releaseBy(bank.rail(), nil, job))
+	require.NoError(t, s.releaseBy(bank.rail(), job))
 	require.Empty(t, heard)
 }
