@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"parapet/jobs/rail"
@@ -13,7 +14,14 @@ import (
 )
 
 // Books keep the books of rails that pay by files in Postgres.
-type Books struct{ pool *pgxpool.Pool }
+type Books struct{ on connection }
+
+// connection is a pool, or one connection that may be in a transaction.
+type connection interface {
+	Begin(ctx context.Context) (pgx.Tx, error)
+	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+}
 
 // NewBooks keeps books in the tables bank_entries and bank_batches.
 func NewBooks(pool *pgxpool.Pool) *Books { return &Books{pool} }
@@ -25,6 +33,9 @@ func scanEntry(row pgx.CollectableRow) (e bankfile.Entry, err error) {
 	return e, err
 }
 
+// Within implements bankfile.Books.
+func (b *Books) Within(conn *pgx.Conn) bankfile.Books { return &Books{conn} }
+
 // Add implements bankfile.Books. Keys are written in their order, so that two
 // writers of the same keys wait for each other and never both.
 func (b *Books) Add(ctx context.Context, rail string, entries []bankfile.Entry) ([]bankfile.Entry, error) {
@@ -35,7 +46,7 @@ func (b *Books) Add(ctx context.Context, rail string, entries []bankfile.Entry) 
 		keys[i], shorts[i], payouts[i], payees[i] = e.Key, e.Short, e.PayoutID, e.Payee
 		amounts[i], currencies[i] = e.Amount.Amount, e.Amount.Currency
 	}
-	added, err := b.pool.Exec(ctx, `insert into bank_entries (rail, key, short, payout_id, amount, currency, payee)
+	added, err := b.on.Exec(ctx, `insert into bank_entries (rail, key, short, payout_id, amount, currency, payee)
 		select $1, n.* from unnest($2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::text[]) as n (key, short, payout_id, amount, currency, payee)
 		order by n.key on conflict (key) do nothing`, rail, keys, shorts, payouts, amounts, currencies, payees)
 	if err != nil {
@@ -57,7 +68,7 @@ func (b *Books) Add(ctx context.Context, rail string, entries []bankfile.Entry) 
 
 // Find implements bankfile.Books.
 func (b *Books) Find(ctx context.Context, rail string, keys []string) (map[string]bankfile.Entry, error) {
-	rows, err := b.pool.Query(ctx, "select "+entryColumns+` from bank_entries where rail = $1 and key = any($2)
+	rows, err := b.on.Query(ctx, "select "+entryColumns+` from bank_entries where rail = $1 and key = any($2)
 		union all select `+entryColumns+" from bank_entries where rail = $1 and short = any($2)", rail, keys)
 	if err != nil {
 		return nil, fmt.Errorf("read bank entries: %w", err)
@@ -75,7 +86,7 @@ func (b *Books) Find(ctx context.Context, rail string, keys []string) (map[strin
 
 // In implements bankfile.Books.
 func (b *Books) In(ctx context.Context, rail, batch string) ([]bankfile.Entry, error) {
-	rows, err := b.pool.Query(ctx, "select "+entryColumns+" from bank_entries where rail = $1 and batch_id = $2 order by key", rail, batch)
+	rows, err := b.on.Query(ctx, "select "+entryColumns+" from bank_entries where rail = $1 and batch_id = $2 order by key", rail, batch)
 	if err != nil {
 		return nil, fmt.Errorf("read batch: %w", err)
 	}
@@ -86,7 +97,7 @@ func (b *Books) In(ctx context.Context, rail, batch string) ([]bankfile.Entry, e
 // nothing left.
 func (b *Books) Cut(ctx context.Context, rail string, most int) error {
 	for more := true; more; {
-		err := pgx.BeginFunc(ctx, b.pool, func(tx pgx.Tx) error {
+		err := pgx.BeginFunc(ctx, b.on, func(tx pgx.Tx) error {
 			if _, err := tx.Exec(ctx, "select pg_advisory_xact_lock(hashtextextended('bank_batches/' || $1, 0))", rail); err != nil {
 				return err
 			}
@@ -108,7 +119,7 @@ func (b *Books) Cut(ctx context.Context, rail string, most int) error {
 
 // Unwritten implements bankfile.Books.
 func (b *Books) Unwritten(ctx context.Context, rail string) ([]bankfile.Batch, error) {
-	rows, err := b.pool.Query(ctx, "select id, number, created_at from bank_batches where rail = $1 and written_at is null order by number", rail)
+	rows, err := b.on.Query(ctx, "select id, number, created_at from bank_batches where rail = $1 and written_at is null order by number", rail)
 	if err != nil {
 		return nil, fmt.Errorf("read batches: %w", err)
 	}
@@ -120,7 +131,7 @@ func (b *Books) Unwritten(ctx context.Context, rail string) ([]bankfile.Batch, e
 
 // Written implements bankfile.Books.
 func (b *Books) Written(ctx context.Context, batch, digest string) error {
-	_, err := b.pool.Exec(ctx, "update bank_batches set written_at = clock_timestamp(), digest = $2 where id = $1 and written_at is null", batch, digest)
+	_, err := b.on.Exec(ctx, "update bank_batches set written_at = clock_timestamp(), digest = $2 where id = $1 and written_at is null", batch, digest)
 	if err != nil {
 		return fmt.Errorf("note batch: %w", err)
 	}

@@ -50,15 +50,8 @@ func TestASliceGoesIntoOneFile(t *testing.T) {
 	s := open(t)
 	files, folder := s.files()
 	fleet := s.fleet(7)
+	require.NoError(t, s.slice(files))
 	var all sync.WaitGroup
-	for _, job := range fleet { // each finds what the others left
-		all.Go(func() { _ = s.releaseBy(files, job) })
-	}
-	all.Wait()
-	for _, job := range fleet {
-		require.Equal(t, "released", s.read(job).Status)
-		require.Equal(t, 1, s.read(job).Attempts)
-	}
 	ended := make([]error, 4)
 	for i := range ended {
 		all.Go(func() { ended[i] = files.WriteDue(t.Context()) })

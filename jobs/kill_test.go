@@ -46,7 +46,7 @@ func dyingWorker(ctx context.Context, point step) error {
 	if err != nil {
 		return err
 	}
-	service, err := domain(db, pool)
+	service, err := domain(db, pool, false)
 	if err != nil {
 		return err
 	}

@@ -10,10 +10,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river"
 	"github.com/stretchr/testify/require"
+	"go.jetify.com/typeid"
+	"golang.org/x/sync/errgroup"
 
 	"parapet/jobs/feed"
 	"parapet/jobs/rail"
@@ -66,20 +69,27 @@ func openWith(t testing.TB, pause wait, with ...modeltest.Option) *shop {
 	require.NoError(t, err)
 	t.Cleanup(s.pool.Close)
 	t.Cleanup(s.explain)
-	s.Service, err = domain(s.DB, s.pool)
-	require.NoError(t, err)
+	s.serve(false)
 	s.rail = rail.NewSimulator(NewLedger(s.pool), rail.WithWait(pause))
 	return s
 }
 
+// serve makes the domain, for a rail that takes slices or for one that does not.
+func (s *shop) serve(slices bool) {
+	s.t.Helper()
+	var err error
+	s.Service, err = domain(s.DB, s.pool, slices)
+	require.NoError(s.t, err)
+}
+
 // domain is the domain with the queue of production.
-func domain(db *model.Database, pool *pgxpool.Pool) (*model.Service, error) {
+func domain(db *model.Database, pool *pgxpool.Pool, slices bool) (*model.Service, error) {
 	queue, err := NewQueue(pool)
 	if err != nil {
 		return nil, err
 	}
 	return model.New(model.Config{
-		DB: db, Queue: queue, Jobs: queue.NewDesk(pool), Development: true,
+		DB: db, Queue: queue, Jobs: queue.NewDesk(pool), Development: true, Slices: slices,
 		Keys: model.Keys{
 			Seal:        []model.SealKey{{ID: "jobs", Secret: []byte("0123456789abcdef0123456789abcdef")}},
 			Fingerprint: []byte("fingerprint-key-of-the-tests-0123"),
@@ -221,24 +231,29 @@ func (s *shop) read(job model.ReleasePayout) *wire.Payout {
 // fleet are n payouts of as many claims, ready to go out.
 func (s *shop) fleet(n int) []model.ReleasePayout {
 	s.t.Helper()
-	policies := make([]*wire.Policy, n)
 	check := &verifyPayoutMethod{service: s.Service, rail: s.rail}
-	for i := range policies {
-		policies[i] = s.Cover("quake-circle", nil)
-		method := s.Record(modeltest.PolicyIBAN(policies[i].ID))
-		require.NoError(s.t, check.Work(s.t.Context(), &river.Job[model.VerifyPayoutMethod]{Args: model.VerifyPayoutMethod{Partner: "acme", ID: method.ID}}))
+	var all errgroup.Group
+	all.SetLimit(4)
+	for range n {
+		all.Go(func() error {
+			method := s.Record(modeltest.PolicyIBAN(s.Cover("quake-circle", nil).ID))
+			return check.Work(s.t.Context(), &river.Job[model.VerifyPayoutMethod]{Args: model.VerifyPayoutMethod{Partner: "acme", ID: method.ID}})
+		})
 	}
+	require.NoError(s.t, all.Wait())
 	quake, _, err := s.Service.RecordObservation(s.t.Context(), s.Source, modeltest.Quake("us1000chhc", s.Now(), epicentre, "6.4"), false)
 	require.NoError(s.t, err)
 	require.NoError(s.t, s.Service.Evaluate(s.t.Context(), model.EvaluateOccurrences{Occurrences: []string{*quake.OccurrenceID}}))
-	rows, err := s.pool.Query(s.t.Context(), "select args->>'id' from river.river_job where kind = 'release_payout' order by id")
+	rows, err := s.pool.Query(s.t.Context(), "select id from payouts order by id")
 	require.NoError(s.t, err)
-	ids, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	ids, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
 	require.NoError(s.t, err)
 	require.Len(s.t, ids, n)
 	fleet := make([]model.ReleasePayout, n)
 	for i, id := range ids {
-		fleet[i] = model.ReleasePayout{Partner: "acme", ID: id}
+		text, err := typeid.FromUUIDBytesWithPrefix("pay", id[:])
+		require.NoError(s.t, err)
+		fleet[i] = model.ReleasePayout{Partner: "acme", ID: text.String()}
 	}
 	return fleet
 }

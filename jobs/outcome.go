@@ -24,20 +24,19 @@ var (
 // RailFigures are what /metrics shows of rails.
 func RailFigures() []prometheus.Collector { return []prometheus.Collector{callCount, mismatchCount} }
 
-// record keeps what a rail said, whichever way it came, and raises the alarm where
-// it paid something else than was asked.
-func record(ctx context.Context, service *model.Service, log *slog.Logger, from rail.Rail, orders []*model.Release, answers []model.RailAnswer) ([]model.Ended, error) {
-	ended, err := service.EndReleases(ctx, from.Name(), orders, answers)
-	if err != nil {
-		return nil, err
+// record keeps what a rail said, whichever way it came.
+func record(ctx context.Context, service *model.Service, log *slog.Logger, from rail.Rail, order *model.Release, answer model.RailAnswer) (model.Ended, error) {
+	ended, err := service.EndRelease(ctx, from.Name(), order, answer)
+	if err == nil && ended.Mismatch {
+		alarm(ctx, log, from, order)
 	}
-	for i, end := range ended {
-		if end.Mismatch {
-			mismatchCount.WithLabelValues(from.Name()).Inc()
-			log.ErrorContext(ctx, "rail mismatch", "rail", from.Name(), "payout", orders[i].PayoutID, "key", orders[i].Key) //nolint:gosec // each order has its end
-		}
-	}
-	return ended, nil
+	return ended, err
+}
+
+// alarm tells that a rail paid something else than was asked.
+func alarm(ctx context.Context, log *slog.Logger, from rail.Rail, order *model.Release) {
+	mismatchCount.WithLabelValues(from.Name()).Inc()
+	log.ErrorContext(ctx, "rail mismatch", "rail", from.Name(), "payout", order.PayoutID, "key", order.Key)
 }
 
 // ErrUnderway says that the rail's word cannot be taken while a call about the same
@@ -70,7 +69,7 @@ func (n *Notices) Take(ctx context.Context, key string, said rail.Result) error 
 	case said.Outcome == rail.Refused && order.Underway:
 		return ErrUnderway
 	}
-	_, err = record(ctx, n.Service, n.Log, n.Rail, []*model.Release{order}, []model.RailAnswer{answer(said, instruction(order))})
+	_, err = record(ctx, n.Service, n.Log, n.Rail, order, answer(said, instruction(order)))
 	return err
 }
 

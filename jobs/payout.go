@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/riverqueue/river"
@@ -39,9 +38,6 @@ func (w *verifyPayoutMethod) Work(ctx context.Context, job *river.Job[model.Veri
 	return w.service.RecordVerification(ctx, job.Args.Partner, job.Args.ID, answer.Method, answer.Code, answer.Verified)
 }
 
-// sliceSize is how many payouts go to a rail that takes slices in one call.
-const sliceSize = 500
-
 // retryHorizon is how long after its first call a payout in doubt may be sent
 // again under its key. Later only a report or an operator settles it.
 const retryHorizon = 30 * time.Minute
@@ -63,7 +59,10 @@ const (
 	codeKeyForgotten = "key_forgotten" // not found, and too late to send again
 	codeCannotAsk    = "cannot_ask"    // the rail answers no inquiries
 	codeStopped      = "stopped"       // not found, and releases are stopped
+	codeOtherRail    = "other_rail"    // it was sent to a rail that is not this server's any more
 )
+
+var errOtherRail = errors.New("it was sent to another rail before this server's was changed; only that rail's report, or an operator, tells")
 
 // step is a point of a release at which a worker may die.
 type step string
@@ -85,76 +84,31 @@ type releasePayout struct {
 	rail    rail.Rail
 	log     *slog.Logger
 	tracer  trace.Tracer // nil makes no spans
-	gone    gone
-	at      func(step) // tests let a worker die here; nil outside
-}
-
-// gone are payouts that went out with another's slice and are released for good:
-// each spares its own job, of which there are hundreds to a slice, to look. It is a
-// help only; what it does not know any more is looked up.
-type gone struct {
-	mu  sync.Mutex
-	ids map[string]bool
-}
-
-// goneMost bounds what is remembered: the slices of a few workers.
-const goneMost = 100 * sliceSize
-
-func (g *gone) add(id string) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.ids == nil || len(g.ids) == goneMost {
-		g.ids = make(map[string]bool)
-	}
-	g.ids[id] = true
-}
-
-// take tells whether a payout is gone, and forgets it.
-func (g *gone) take(id string) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	known := g.ids[id]
-	delete(g.ids, id)
-	return known
+	at      func(step)   // tests let a worker die here; nil outside
 }
 
 // Work implements river.Worker.
 func (w *releasePayout) Work(ctx context.Context, job *river.Job[model.ReleasePayout]) error {
-	most := 1
-	if _, takes := w.rail.(rail.Slicer); takes {
-		most = sliceSize
-	}
-	if w.gone.take(job.Args.ID) {
-		return nil
-	}
 	w.reach(stepBefore)
-	orders, wait, err := w.service.BeginReleases(ctx, w.rail.Name(), job.Args.Partner, job.Args.ID, most)
+	order, wait, err := w.service.BeginRelease(ctx, w.rail.Name(), job.Args.Partner, job.Args.ID)
 	switch {
 	case err != nil:
 		return err
 	case wait > 0:
 		return river.JobSnooze(wait)
-	case len(orders) == 0:
+	case order == nil:
 		return nil
 	}
 	w.reach(stepIntended)
-	answers := w.pay(ctx, orders)
+	answer := w.pay(ctx, order)
 	w.reach(stepAnswered)
-	ended, err := record(ctx, w.service, w.log, w.rail, orders, answers)
+	ended, err := record(ctx, w.service, w.log, w.rail, order, answer)
 	if err != nil {
 		return err
 	}
 	w.reach(stepRecorded)
-	for i, order := range orders {
-		switch {
-		case ended[i].Again > 0:
-			wait = ended[i].Again // the sweep wakes the others of a slice
-		case order.PayoutID != job.Args.ID && answers[i].Outcome == model.OutcomeAccepted && !ended[i].Mismatch:
-			w.gone.add(order.PayoutID)
-		}
-	}
-	if wait > 0 {
-		return river.JobSnooze(wait)
+	if ended.Again > 0 {
+		return river.JobSnooze(ended.Again)
 	}
 	return nil
 }
@@ -165,59 +119,39 @@ func (w *releasePayout) reach(at step) {
 	}
 }
 
-// pay calls the rail and returns an answer for each order, in its place.
-func (w *releasePayout) pay(ctx context.Context, orders []*model.Release) []model.RailAnswer {
+// pay calls the rail.
+func (w *releasePayout) pay(ctx context.Context, order *model.Release) model.RailAnswer {
 	ctx, cancel := context.WithTimeout(ctx, railTimeout)
 	defer cancel()
-	ctx, ended := span(ctx, w.tracer, "rail "+w.rail.Name(), trace.SpanKindClient, attribute.String("parapet.payout", orders[0].PayoutID), attribute.Int("parapet.orders", len(orders)))
+	ctx, ended := span(ctx, w.tracer, "rail "+w.rail.Name(), trace.SpanKindClient, attribute.String("parapet.payout", order.PayoutID))
 	defer ended()
-	results := make([]rail.Result, len(orders))
-	var fresh []int
-	for i, order := range orders {
-		if order.Doubt {
-			results[i] = w.settle(ctx, order)
-		} else {
-			fresh = append(fresh, i)
-		}
+	var result rail.Result
+	if order.Doubt {
+		result = w.settle(ctx, order)
+	} else {
+		result = w.rail.Send(ctx, instruction(order))
 	}
-	w.send(ctx, orders, fresh, results)
-	answers := make([]model.RailAnswer, len(orders))
-	for i, order := range orders {
-		answers[i] = answer(results[i], instruction(order))
-		callCount.WithLabelValues(w.rail.Name(), string(answers[i].Outcome)).Inc()
-		if results[i].Err != nil {
-			w.log.WarnContext(ctx, "rail in doubt", "order", instruction(order), "attempt", order.Attempt, "code", results[i].Code, "error", results[i].Err)
-		}
-	}
-	return answers
+	return heard(ctx, w.log, w.rail, order, result)
 }
 
-// send pays what was never sent under its key: in one call where the rail takes
-// slices.
-func (w *releasePayout) send(ctx context.Context, orders []*model.Release, fresh []int, results []rail.Result) {
-	slicer, takes := w.rail.(rail.Slicer)
-	if !takes {
-		for _, i := range fresh {
-			results[i] = w.rail.Send(ctx, instruction(orders[i]))
-		}
-		return
+// heard counts a rail's answer and says what it means for the order.
+func heard(ctx context.Context, log *slog.Logger, from rail.Rail, order *model.Release, result rail.Result) model.RailAnswer {
+	said := answer(result, instruction(order))
+	callCount.WithLabelValues(from.Name(), string(said.Outcome)).Inc()
+	if result.Err != nil {
+		log.WarnContext(ctx, "rail in doubt", "order", instruction(order), "attempt", order.Attempt, "code", result.Code, "error", result.Err)
 	}
-	if len(fresh) == 0 {
-		return
-	}
-	instructions := make([]rail.Instruction, len(fresh))
-	for at, i := range fresh {
-		instructions[at] = instruction(orders[i])
-	}
-	for at, result := range slicer.SendAll(ctx, instructions) {
-		results[fresh[at]] = result
-	}
+	return said
 }
 
-// settle asks what became of an order in doubt. «Not found» is no refusal: the
+// settle asks what became of an order in doubt, unless another rail has it: only that
+// one's report, or an operator, tells then. «Not found» is no refusal: the
 // order goes out again under the same key, which pays once at most as long as the
 // rail remembers keys. A rail that cannot be asked is waited for.
 func (w *releasePayout) settle(ctx context.Context, order *model.Release) rail.Result {
+	if order.Elsewhere {
+		return rail.Doubt(codeOtherRail, errOtherRail)
+	}
 	able := w.rail.Capabilities()
 	if !able.Inquirable {
 		return rail.Result{Outcome: rail.Unknown, Code: codeCannotAsk}

@@ -7,6 +7,8 @@
 //	evaluate_stations     matching  looks for rain windows                 tried again; the facts are in tables
 //	verify_payout_method  payouts   asks the rail about an account         tried again
 //	release_payout        payouts   pays through the rail                  the sweep asks again while it is due
+//	release_slice         slices    pays all that is due, where the rail   the sweep asks again while it is due
+//	                                takes slices
 //	write_files           sweeps    writes a bank's files                  the next period tries again
 //	delete_files          sweeps    removes documents that were erased     tried again; nothing else knows of them
 //	poll_feed             feeds     reads a hazard feed                    the next period tries again

@@ -25,6 +25,7 @@ import (
 const (
 	queueMatching = "matching"
 	queuePayouts  = "payouts"
+	queueSlices   = "slices"
 	queueFeeds    = "feeds"
 	queueSweeps   = "sweeps"
 	queueChecks   = "checks"
@@ -34,7 +35,7 @@ const (
 )
 
 var queues = map[string]river.QueueConfig{
-	queueMatching: {MaxWorkers: 4}, queuePayouts: {MaxWorkers: 16}, queueFeeds: {MaxWorkers: 2}, queueSweeps: {MaxWorkers: 1}, queueChecks: {MaxWorkers: 1}, queueReports: {MaxWorkers: 1},
+	queueMatching: {MaxWorkers: 4}, queuePayouts: {MaxWorkers: 16}, queueSlices: {MaxWorkers: 3}, queueFeeds: {MaxWorkers: 2}, queueSweeps: {MaxWorkers: 1}, queueChecks: {MaxWorkers: 1}, queueReports: {MaxWorkers: 1},
 	queueWebhooks: {MaxWorkers: 100}, queueIll: {MaxWorkers: 20},
 }
 
@@ -56,6 +57,7 @@ var policies = map[string]river.InsertOpts{
 	// Few, because the sweep asks again every few seconds while a payout is
 	// overdue: jobs that live for weeks would pile up behind a broken one.
 	"release_payout":   {Queue: queuePayouts, MaxAttempts: 3},
+	"release_slice":    {Queue: queueSlices, MaxAttempts: 3},
 	"write_files":      {Queue: queueSweeps, MaxAttempts: 1},
 	"delete_files":     {Queue: queueSweeps, MaxAttempts: 25},
 	"poll_feed":        {Queue: queueFeeds, MaxAttempts: 1},
@@ -104,7 +106,15 @@ func NewWorkers(c Config) (*Workers, error) {
 	if err := Trustworthy(c.Rail); err != nil {
 		return nil, err
 	}
-	client, err := river.NewClient(riverpgxv5.New(c.Pool), &river.Config{
+	client, err := river.NewClient(riverpgxv5.New(c.Pool), c.river())
+	if err != nil {
+		return nil, fmt.Errorf("river workers: %w", err)
+	}
+	return &Workers{client: client, relay: relay{service: c.Service, log: c.Log}}, nil
+}
+
+func (c Config) river() *river.Config {
+	return &river.Config{
 		Schema: Schema, Logger: slog.New(warnings{c.Log.Handler()}), Workers: c.workers(), PeriodicJobs: c.periodic(), Queues: queues,
 		// A fetch takes as many jobs as there are idle workers, and the cooldown is the
 		// least time between two: longer than jobs last, it is what bounds them.
@@ -113,11 +123,7 @@ func NewWorkers(c Config) (*Workers, error) {
 		CompletedJobRetentionPeriod: time.Hour, DiscardedJobRetentionPeriod: 24 * time.Hour,
 		Middleware:  []rivertype.Middleware{&spans{tracer: c.Tracer}, &logging{log: c.Log, meter: c.Meter}},
 		RetryPolicy: &river.DefaultClientRetryPolicy{},
-	})
-	if err != nil {
-		return nil, fmt.Errorf("river workers: %w", err)
 	}
-	return &Workers{client: client, relay: relay{service: c.Service, log: c.Log}}, nil
 }
 
 func (c Config) workers() *river.Workers {
@@ -130,6 +136,7 @@ func (c Config) workers() *river.Workers {
 	}))
 	river.AddWorker(workers, &verifyPayoutMethod{service: c.Service, rail: c.Rail})
 	river.AddWorker(workers, &releasePayout{service: c.Service, rail: c.Rail, log: c.Log, tracer: c.Tracer})
+	river.AddWorker(workers, &releaseSlice{service: c.Service, rail: c.Rail, log: c.Log, tracer: c.Tracer})
 	river.AddWorker(workers, &writeFiles{service: c.Service, rail: c.Rail})
 	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, job *river.Job[model.DeleteFiles]) error {
 		return c.Service.DeleteFiles(ctx, job.Args.Keys)

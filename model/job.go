@@ -59,6 +59,12 @@ type ReleasePayout struct {
 // Kind is the job's stable name.
 func (ReleasePayout) Kind() string { return "release_payout" }
 
+// ReleaseSlice sends all payouts that are due through a rail that takes slices.
+type ReleaseSlice struct{}
+
+// Kind is the job's stable name.
+func (ReleaseSlice) Kind() string { return "release_slice" }
+
 // DeleteFiles removes documents whose records were erased, or never came, however
 // often that fails: nothing else knows of them any more.
 type DeleteFiles struct {

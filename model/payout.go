@@ -64,7 +64,7 @@ func (u *unit) startPayout(p *policyRow, claim *claimRow, row *payoutRow, method
 	reason := way.blocked
 	if reason == "" {
 		row.PayoutMethodID, row.NextAttemptAt = &method.ID, &way.from
-		u.enqueue(ReleasePayout{Partner: row.Partner, ID: nounPayout.id(row.ID)})
+		u.release(row)
 	}
 	err = u.sayPayout(claim, row, transfer{}, EventPayoutCreated, fmt.Sprintf("A payout of %s was made for the claim.", row.money()))
 	if err != nil || reason == "" {

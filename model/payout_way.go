@@ -119,7 +119,7 @@ func (u *unit) ready(ctx context.Context, claim *claimRow, row *payoutRow, metho
 		summary += " It goes out at " + way.from.Format(time.RFC3339) + ", because its payout method changed."
 	}
 	row.PayoutMethodID, row.NextAttemptAt = &method.ID, &way.from
-	u.enqueue(ReleasePayout{Partner: row.Partner, ID: nounPayout.id(row.ID)})
+	u.release(row)
 	if row.Status != PayoutPending {
 		return u.movePayout(ctx, claim, row, PayoutPending, summary)
 	}

@@ -2,6 +2,7 @@ package model
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -38,6 +39,7 @@ type Release struct {
 	Age               time.Duration // since the first call under this key was intended; a rail forgets keys
 	Underway          bool          // the call has no known end yet; see Sent
 	AskOnly           bool          // releases are stopped: nothing is sent again, also not under this key
+	Elsewhere         bool          // another rail was called under this key and alone knows its end: this one is neither asked nor sent to
 	Amount            money.Money
 	Beneficiary       account.Beneficiary
 	Number            account.Number
@@ -67,6 +69,15 @@ type RailAnswer struct {
 	Reference string
 }
 
+// evidence is what an attempt shows of an answer: money that moved otherwise than it
+// was ordered did move.
+func (a RailAnswer) evidence() string {
+	if a.Outcome.paid() {
+		return string(OutcomeAccepted)
+	}
+	return string(a.Outcome)
+}
+
 // releaseLease is how long one worker has for a call before another may take
 // over: longer than a job may run.
 const releaseLease = 60 * time.Second
@@ -84,27 +95,10 @@ func outgoingOf(claim *claimRow, row *payoutRow) outgoing {
 	return outgoing{claim, row, row.Version, row.Status}
 }
 
-// BeginRelease is BeginReleases of one payout; nil when there is nothing to send.
-func (s *Service) BeginRelease(ctx context.Context, rail, partner, id string) (*Release, time.Duration, error) {
-	orders, wait, err := s.BeginReleases(ctx, rail, partner, id, 1)
-	if err != nil || len(orders) == 0 {
-		return nil, wait, err
-	}
-	return orders[0], 0, nil
-}
-
-// BeginReleases commits the intent to pay and returns the orders: for a payout,
-// and for up to most payouts in all that are as due as it is, whosever they are.
-// It returns none when there is nothing to do, and how long to wait when it is
-// somebody else's turn. A payout whose last call has no known end comes back
-// alone, with Doubt and the same key. One that went out with others' slice is told
-// by a look, without a transaction: there are hundreds of those to a slice.
-func (s *Service) BeginReleases(ctx context.Context, rail, partner, id string, most int) (orders []*Release, wait time.Duration, err error) {
-	if most > 1 {
-		if out, err := s.isOut(ctx, partner, id); err != nil || out {
-			return nil, 0, err
-		}
-	}
+// BeginRelease commits the intent to pay and returns the order; nil when there is
+// nothing to do, and how long to wait when it is somebody else's turn. A payout whose
+// last call has no known end comes back with Doubt and the same key.
+func (s *Service) BeginRelease(ctx context.Context, rail, partner, id string) (order *Release, wait time.Duration, err error) {
 	key, err := nounPayout.parse(id)
 	if err != nil {
 		return nil, 0, err
@@ -114,7 +108,7 @@ func (s *Service) BeginReleases(ctx context.Context, rail, partner, id string, m
 		u.plannedOnce()
 		u.queueLocks(&of, partner, []uuid.UUID{key})
 	}, func(ctx context.Context, u *unit) error {
-		orders, wait = nil, 0
+		order, wait = nil, 0
 		slice := u.lockedBy(&of)
 		if len(slice) == 0 {
 			return nounPayout.notFound()
@@ -123,60 +117,53 @@ func (s *Service) BeginReleases(ctx context.Context, rail, partner, id string, m
 		if row.NextAttemptAt == nil {
 			return nil // final or blocked
 		}
-		if until := row.NextAttemptAt.Sub(u.now); until > 0 {
-			if most == 1 || row.Status != PayoutReleasing { // else a slice took it while we waited for the lock
-				wait = until
-			}
+		if wait = row.NextAttemptAt.Sub(u.now); wait > 0 {
 			return nil
 		}
-		if most > 1 && row.Status == PayoutPending {
-			more, err := u.alsoDue(ctx, slice[0].claim, most-1)
-			if err != nil {
-				return err
-			}
-			slice = append(slice, more...)
+		orders, stuck, err := u.intend(ctx, rail, slice)
+		if err = errors.Join(err, stuck); err != nil {
+			return err
 		}
-		orders, err = u.intend(ctx, rail, slice)
-		return err
+		u.keepPayouts(slice)
+		if order = orders[0]; order != nil {
+			u.keepAttempts(rail, orders, nil)
+		}
+		return nil
 	})
-	return orders, wait, err
+	return order, max(wait, 0), err
 }
 
 // intend moves pending payouts to releasing, renews the lease of those in doubt
-// and blocks what may not go out.
-func (u *unit) intend(ctx context.Context, rail string, slice []outgoing) ([]*Release, error) {
-	known, err := u.knownOf(ctx, slice)
+// and blocks what may not go out. It returns the order of each in its place, nil for
+// what does not go out; the caller writes payouts and attempts. A payout whose account
+// cannot be opened is stuck: it stays as it is.
+func (u *unit) intend(ctx context.Context, rail string, slice []outgoing) (orders []*Release, stuck, err error) {
+	known, err := u.knownOf(ctx, rail, slice)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var orders []*Release
-	for _, out := range slice {
+	orders = make([]*Release, len(slice))
+	for i, out := range slice {
 		row, method := out.row, known.methods[*out.row.PayoutMethodID]
-		if reason := known.stops(row, method); reason != "" {
-			if err := u.blockLocked(out.claim, row, reason); err != nil {
-				return nil, err
+		switch reason := known.stops(row, method); {
+		case reason != "":
+			err = u.blockLocked(out.claim, row, reason)
+		case known.stopped && row.Status == PayoutPending:
+			err = u.wait(out.claim, row)
+		default:
+			number, sealed := method.number(u.svc.keys)
+			if sealed != nil {
+				stuck = errors.Join(stuck, fmt.Errorf("open account of %s: %w", nounPayoutMethod.id(method.ID), sealed))
+				continue
 			}
-			continue
+			err = u.set(out.claim, row)
+			orders[i] = u.order(row, method, number, known)
 		}
-		if known.stopped && row.Status == PayoutPending {
-			if err := u.wait(out.claim, row); err != nil {
-				return nil, err
-			}
-			continue
-		}
-		if err := u.set(out.claim, row); err != nil {
-			return nil, err
-		}
-		order, err := u.order(row, method, known.first[row.key()])
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		order.AskOnly = known.stopped
-		orders = append(orders, order)
 	}
-	u.keepAttempts(rail, orders)
-	u.keepPayouts(slice)
-	return orders, nil
+	return orders, stuck, nil
 }
 
 // set gives a payout to this worker until the lease ends.
@@ -190,27 +177,30 @@ func (u *unit) set(claim *claimRow, row *payoutRow) error {
 	return u.sayPayout(claim, row, row.stands(), EventPayoutUpdated, "The rail is asked what became of the payout.")
 }
 
-func (u *unit) order(row *payoutRow, method *payoutMethodRow, first time.Time) (*Release, error) {
-	number, err := method.number(u.svc.keys)
-	if err != nil {
-		return nil, fmt.Errorf("open account of %s: %w", nounPayoutMethod.id(method.ID), err)
-	}
+func (u *unit) order(row *payoutRow, method *payoutMethodRow, number account.Number, known *known) *Release {
 	order := &Release{
 		Partner: row.Partner, PayoutID: nounPayout.id(row.ID), Attempt: row.Attempts, Key: row.key(), Amount: row.money(), Number: number,
 		Beneficiary: account.Beneficiary{Name: method.BeneficiaryName, Country: method.BeneficiaryCountry},
 	}
-	if !first.IsZero() {
-		order.Doubt, order.Age = true, u.now.Sub(first)
+	if used, doubt := known.used[order.Key]; doubt {
+		order.Doubt, order.Age, order.Elsewhere = true, u.now.Sub(used.first), used.elsewhere
 	}
-	return order, nil
+	order.AskOnly = known.stopped
+	return order
 }
 
 // known is what a release has to know of its payouts.
 type known struct {
 	methods map[uuid.UUID]*payoutMethodRow
-	first   map[string]time.Time // when a key was first used
-	given   map[string]int       // how many consented to what a digest names
-	stopped bool                 // releases are, while this transaction lasts
+	used    map[string]use
+	given   map[string]int // how many consented to what a digest names
+	stopped bool           // releases are, while this transaction lasts
+}
+
+// use is how a key was used before.
+type use struct {
+	first     time.Time
+	elsewhere bool // with another rail
 }
 
 // stops looks once more, at the last moment, at what made a payout pending: whatever
@@ -229,8 +219,8 @@ func (k *known) stops(row *payoutRow, method *payoutMethodRow) BlockedReason {
 	}
 }
 
-func (u *unit) knownOf(ctx context.Context, slice []outgoing) (*known, error) {
-	k := &known{methods: map[uuid.UUID]*payoutMethodRow{}, first: map[string]time.Time{}, given: map[string]int{}}
+func (u *unit) knownOf(ctx context.Context, rail string, slice []outgoing) (*known, error) {
+	k := &known{methods: map[uuid.UUID]*payoutMethodRow{}, used: map[string]use{}, given: map[string]int{}}
 	u.queueStopped(&k.stopped)
 	var methods, payouts, guarded []uuid.UUID
 	var keys []string
@@ -255,12 +245,12 @@ func (u *unit) knownOf(ctx context.Context, slice []outgoing) (*known, error) {
 		return err
 	})
 	if len(payouts) > 0 {
-		u.later.Queue("select key, min(started_at) from payout_attempts where payout_id = any($1) and key = any($2) group by key", payouts, keys).
+		u.later.Queue("select key, min(started_at), bool_or(rail <> $3) from payout_attempts where payout_id = any($1) and key = any($2) group by key", payouts, keys, rail).
 			Query(func(rows pgx.Rows) error {
 				var key string
-				var at time.Time
-				_, err := pgx.ForEachRow(rows, []any{&key, &at}, func() error {
-					k.first[key] = at
+				var used use
+				_, err := pgx.ForEachRow(rows, []any{&key, &used.first, &used.elsewhere}, func() error {
+					k.used[key] = used
 					return nil
 				})
 				return err

@@ -22,48 +22,26 @@ type Ended struct {
 	Mismatch bool
 }
 
-// EndRelease is EndReleases of one order; it returns how long to wait before the
-// rail is asked again, zero when its word is final.
-func (s *Service) EndRelease(ctx context.Context, rail string, order *Release, answer RailAnswer) (time.Duration, error) {
-	ended, err := s.EndReleases(ctx, rail, []*Release{order}, []RailAnswer{answer})
+// EndRelease records what the rail said of an order. Success is recorded whichever
+// attempt brought it; doubt never becomes a refusal.
+func (s *Service) EndRelease(ctx context.Context, rail string, order *Release, answer RailAnswer) (ended Ended, err error) {
+	id, err := nounPayout.parse(order.PayoutID)
 	if err != nil {
-		return 0, err
+		return Ended{}, err
 	}
-	return ended[0].Again, nil
-}
-
-// EndReleases records what the rail said of each order. Success is recorded
-// whichever attempt brought it; doubt never becomes a refusal.
-func (s *Service) EndReleases(ctx context.Context, rail string, orders []*Release, answers []RailAnswer) ([]Ended, error) {
-	ids := make([]uuid.UUID, len(orders))
-	for i, order := range orders {
-		var err error
-		if ids[i], err = nounPayout.parse(order.PayoutID); err != nil {
-			return nil, err
-		}
-	}
-	ended := make([]Ended, len(orders))
 	var of locking
-	err := s.changeAsking(ctx, Actor{Kind: ActorRail, Name: rail}, func(u *unit) {
+	err = s.changeAsking(ctx, Actor{Kind: ActorRail, Name: rail}, func(u *unit) {
 		u.plannedOnce()
-		u.queueLocks(&of, "", ids)
-	}, func(_ context.Context, u *unit) error {
-		locked := make(map[uuid.UUID]outgoing, len(ids))
-		for _, out := range u.lockedBy(&of) {
-			locked[out.row.ID] = out
+		u.queueLocks(&of, "", []uuid.UUID{id})
+	}, func(_ context.Context, u *unit) (err error) {
+		slice := u.lockedBy(&of)
+		if len(slice) == 0 {
+			return nounPayout.notFound()
 		}
-		slice := make([]outgoing, len(orders))
-		for i, order := range orders {
-			var known bool
-			if slice[i], known = locked[ids[i]]; !known {
-				return nounPayout.notFound()
-			}
-			var err error
-			if ended[i], err = u.end(rail, slice[i], order, answers[i]); err != nil {
-				return err
-			}
+		if ended, err = u.end(rail, slice[0], order, answer); err != nil {
+			return err
 		}
-		u.endAttempts(slice, orders, answers)
+		u.endAttempt(id, order, answer)
 		u.keepPayouts(slice)
 		return nil
 	})
@@ -83,13 +61,15 @@ func (u *unit) end(rail string, out outgoing, order *Release, answer RailAnswer)
 	case astray || !row.underway() || !answer.Outcome.paid() && order.Attempt != row.Attempts:
 		return ended, nil // the rail's word arrived another way, or is still to come
 	}
+	if !order.Elsewhere {
+		row.Provider = &rail
+	}
 	var err error
-	ended.Again, err = u.conclude(rail, out.claim, row, answer)
+	ended.Again, err = u.conclude(out.claim, row, answer)
 	return ended, err
 }
 
-func (u *unit) conclude(rail string, claim *claimRow, row *payoutRow, answer RailAnswer) (time.Duration, error) {
-	row.Provider = &rail
+func (u *unit) conclude(claim *claimRow, row *payoutRow, answer RailAnswer) (time.Duration, error) {
 	switch answer.Outcome {
 	case OutcomeAccepted:
 		row.ProviderReference, row.ReleasedAt, row.NextAttemptAt = textOrNil(answer.Reference), &u.now, nil

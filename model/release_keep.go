@@ -88,38 +88,29 @@ func (u *unit) keepPayouts(slice []outgoing) {
 		where c.id = n.id and c.partner = n.partner`, u.now, claims, owners, sequences)
 }
 
-// keepAttempts writes the intents.
-func (u *unit) keepAttempts(rail string, orders []*Release) {
+// keepAttempts writes the intents of orders; with their answers, when the rail has
+// answered in the same transaction.
+func (u *unit) keepAttempts(rail string, orders []*Release, answers []RailAnswer) {
 	n := len(orders)
-	if n == 0 {
-		return
-	}
 	ids, partners, numbers, keys := make([]uuid.UUID, n), make([]string, n), make([]int, n), make([]string, n)
+	ended, outcomes, codes, references := make([]*time.Time, n), make([]*string, n), make([]*string, n), make([]*string, n)
 	for i, order := range orders {
 		ids[i], _ = nounPayout.parse(order.PayoutID) // it was made of one
 		partners[i], numbers[i], keys[i] = order.Partner, order.Attempt, order.Key
-	}
-	u.later.Queue(`insert into payout_attempts (payout_id, partner, number, key, rail, started_at)
-		select n.*, $5, $6 from unnest($1::uuid[], $2::text[], $3::int[], $4::text[]) as n`, ids, partners, numbers, keys, rail, u.now)
-}
-
-// endAttempts writes what each call brought. What is definite stands above doubt, also
-// when it comes later: without its refusal on record a key would seem to be given up
-// for another.
-func (u *unit) endAttempts(slice []outgoing, orders []*Release, answers []RailAnswer) {
-	n := len(orders)
-	ids, partners, numbers := make([]uuid.UUID, n), make([]string, n), make([]int, n)
-	outcomes, codes, references := make([]string, n), make([]*string, n), make([]*string, n)
-	for i, order := range orders {
-		ids[i], partners[i], numbers[i] = slice[i].row.ID, slice[i].row.Partner, order.Attempt
-		outcomes[i], codes[i], references[i] = string(answers[i].Outcome), textOrNil(answers[i].Code), textOrNil(answers[i].Reference)
-		if answers[i].Outcome == OutcomeMismatch {
-			outcomes[i] = string(OutcomeAccepted)
+		if answers != nil {
+			ended[i], outcomes[i], codes[i], references[i] = &u.now, new(answers[i].evidence()), textOrNil(answers[i].Code), textOrNil(answers[i].Reference)
 		}
 	}
-	u.later.Queue(`update payout_attempts as a set ended_at = $1, outcome = n.outcome, code = n.code, provider_reference = n.reference
-		from unnest($2::uuid[], $3::text[], $4::int[], $5::text[], $6::text[], $7::text[]) as n (payout_id, partner, number, outcome, code, reference)
-		where a.payout_id = n.payout_id and a.partner = n.partner and a.number = n.number
-			and (a.ended_at is null or a.outcome = 'unknown' and n.outcome <> 'unknown')`,
-		u.now, ids, partners, numbers, outcomes, codes, references)
+	u.later.Queue(`insert into payout_attempts (payout_id, partner, number, key, ended_at, outcome, code, provider_reference, rail, started_at)
+		select n.*, $9, $10 from unnest($1::uuid[], $2::text[], $3::int[], $4::text[], $5::timestamptz[], $6::text[], $7::text[], $8::text[]) as n`,
+		ids, partners, numbers, keys, ended, outcomes, codes, references, rail, u.now)
+}
+
+// endAttempt writes what a call brought. What is definite stands above doubt, also
+// when it comes later: without its refusal on record a key would seem to be given up
+// for another.
+func (u *unit) endAttempt(payout uuid.UUID, order *Release, answer RailAnswer) {
+	u.later.Queue(`update payout_attempts set ended_at = $1, outcome = $5, code = $6, provider_reference = $7
+		where payout_id = $2 and partner = $3 and number = $4 and (ended_at is null or outcome = 'unknown' and $5 <> 'unknown')`,
+		u.now, payout, order.Partner, order.Attempt, answer.evidence(), textOrNil(answer.Code), textOrNil(answer.Reference))
 }

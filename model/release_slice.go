@@ -2,9 +2,12 @@ package model
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 )
 
 // plannedOnce lets the statements of a transaction that releases keep the plans they
@@ -15,28 +18,91 @@ import (
 // obey too, hence not the other way for slices.
 func (u *unit) plannedOnce() { u.later.Queue("set local plan_cache_mode = force_generic_plan") }
 
-// isOut tells whether a payout is final, held or in somebody's hands, who is not
-// late; the sweep finds those of the dead.
-func (s *Service) isOut(ctx context.Context, partner, id string) (bool, error) {
-	key, err := nounPayout.parse(id)
-	if err != nil {
-		return false, err
+// release asks for a payout to be sent: by itself, or with all that are due where the
+// rail takes slices. What a slice leaves behind the sweep sends by itself.
+func (u *unit) release(row *payoutRow) {
+	switch {
+	case !u.svc.slices:
+		u.enqueue(ReleasePayout{Partner: row.Partner, ID: nounPayout.id(row.ID)})
+	case !slices.Contains(u.jobs, Job(ReleaseSlice{})):
+		u.enqueue(ReleaseSlice{})
 	}
-	n, err := s.preparedCount(ctx, `select count(*) from payouts where id = $1 and partner = $2
-		and (next_attempt_at is null or status = 'releasing' and next_attempt_at > `+businessNow+`)`, key, partner)
-	return n > 0, err
 }
 
-// alsoDue locks other claims' payouts that are ready to go out and that nobody
-// else works on. It waits for no lock, so several slices go out at once.
-func (u *unit) alsoDue(ctx context.Context, but *claimRow, most int) ([]outgoing, error) {
-	var claims []claimRow
-	text := u.svc.texts.of(but, "lock due", func() string {
-		return u.NewSelect().Model(but).Join("JOIN payouts AS po ON po.claim_id = c.id AND po.partner = c.partner").
-			Where("po.status = 'pending' AND po.next_attempt_at <= $1 AND po.claim_id <> $2").String() +
-			" ORDER BY po.next_attempt_at LIMIT $3 FOR NO KEY UPDATE OF c SKIP LOCKED"
+// Enter hands orders to a rail that writes them down through conn, in the transaction
+// that is open on it, and returns the rail's word on each in its place. An error means
+// that none was entered.
+type Enter func(ctx context.Context, conn *pgx.Conn, orders []*Release) ([]RailAnswer, error)
+
+// ReleaseSlice releases up to most payouts that are due and were never sent, whosever
+// they are, through a rail whose orders are written down: the intent, the entry in the
+// rail's books and the outcome are one transaction, so that all stand or none and
+// nothing is ever in doubt. It takes no payout that somebody else works on, so that
+// several slices go out at once. It returns how many it took; most means that there
+// may be more. What cannot go out for its own sake stays and is told in the error,
+// beside the others, which are released.
+func (s *Service) ReleaseSlice(ctx context.Context, rail string, most int, enter Enter) (taken int, ended []Ended, err error) {
+	var stuck error
+	err = s.changeAsking(ctx, System(), (*unit).plannedOnce, func(ctx context.Context, u *unit) error {
+		slice, err := u.due(ctx, most)
+		if err != nil {
+			return err
+		}
+		taken, ended, stuck = len(slice), nil, nil
+		if len(slice) == 0 {
+			return nil
+		}
+		var orders []*Release
+		if orders, stuck, err = u.intend(ctx, rail, slice); err != nil {
+			return err
+		}
+		ended, err = u.enter(ctx, rail, slice, orders, enter)
+		u.keepPayouts(slice)
+		return err
 	})
-	if err := u.svc.preparedRows(ctx, u.pg, &claims, text, u.now, but.ID, most); err != nil || len(claims) == 0 {
+	return taken, ended, errors.Join(err, stuck)
+}
+
+// enter hands the orders over that go out and records what the rail said.
+func (u *unit) enter(ctx context.Context, rail string, slice []outgoing, orders []*Release, enter Enter) ([]Ended, error) {
+	var outs []outgoing
+	var going []*Release
+	for i, order := range orders {
+		if order != nil && order.Doubt { // it cannot be; if it is, the sweep settles each by itself
+			return nil, fmt.Errorf("%s was sent before under its key", order.PayoutID)
+		}
+		if order != nil {
+			outs, going = append(outs, slice[i]), append(going, order)
+		}
+	}
+	if len(going) == 0 {
+		return nil, nil
+	}
+	answers, err := enter(ctx, u.pg, going)
+	if err != nil {
+		return nil, fmt.Errorf("enter orders: %w", err)
+	}
+	defer u.as(Actor{Kind: ActorRail, Name: rail})()
+	ended := make([]Ended, len(going))
+	for i, order := range going {
+		if ended[i], err = u.end(rail, outs[i], order, answers[i]); err != nil {
+			return nil, err
+		}
+	}
+	u.keepAttempts(rail, going, answers)
+	return ended, nil
+}
+
+// due locks payouts that are ready to go out and that nobody else works on, and their
+// claims before them. It waits for no lock.
+func (u *unit) due(ctx context.Context, most int) ([]outgoing, error) {
+	var claims []claimRow
+	text := u.svc.texts.of((*claimRow)(nil), "lock due", func() string {
+		return u.NewSelect().Model((*claimRow)(nil)).Join("JOIN payouts AS po ON po.claim_id = c.id AND po.partner = c.partner").
+			Where("po.status = 'pending' AND po.next_attempt_at <= $1").String() +
+			" ORDER BY po.next_attempt_at LIMIT $2 FOR NO KEY UPDATE OF c SKIP LOCKED"
+	})
+	if err := u.svc.preparedRows(ctx, u.pg, &claims, text, u.now, most); err != nil || len(claims) == 0 {
 		return nil, explain(err)
 	}
 	ids := make([]uuid.UUID, len(claims))

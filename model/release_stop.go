@@ -232,7 +232,7 @@ func (u *unit) resumePayouts(ctx context.Context) (int, error) {
 		if err := u.sayPayout(out.claim, row, row.stands(), EventPayoutUpdated, "Parapet sends payouts again; this one goes out."); err != nil {
 			return 0, err
 		}
-		u.enqueue(ReleasePayout{Partner: row.Partner, ID: nounPayout.id(row.ID)})
+		u.release(row)
 	}
 	u.keepPayouts(slice)
 	return len(ids), nil

@@ -109,7 +109,8 @@ func (m *matching) accepted(out outgoing, line *lineRow) error {
 	m.later.Queue(`update payout_attempts set ended_at = coalesce(ended_at, $1), outcome = 'accepted', provider_reference = $2
 		where payout_id = $3 and partner = $4 and key = $5 and coalesce(outcome, 'unknown') = 'unknown'`,
 		m.now, textOrNil(line.Reference), row.ID, row.Partner, row.key())
-	_, err := m.conclude(line.Rail, out.claim, row, RailAnswer{Outcome: OutcomeAccepted, Reference: line.Reference})
+	row.Provider = &line.Rail
+	_, err := m.conclude(out.claim, row, RailAnswer{Outcome: OutcomeAccepted, Reference: line.Reference})
 	return err
 }
 
@@ -159,7 +160,8 @@ func (m *matching) rejected(ctx context.Context, out outgoing, line *lineRow) (L
 	m.later.Queue(`update payout_attempts set ended_at = coalesce(ended_at, $1), outcome = 'refused', code = $2
 		where payout_id = $3 and partner = $4 and key = $5 and coalesce(outcome, 'unknown') = 'unknown'`,
 		m.now, textOrNil(line.Code), row.ID, row.Partner, row.key())
-	_, err := m.conclude(line.Rail, out.claim, row, RailAnswer{Outcome: OutcomeRefused, Code: line.Code})
+	row.Provider = &line.Rail
+	_, err := m.conclude(out.claim, row, RailAnswer{Outcome: OutcomeRefused, Code: line.Code})
 	return ResultRefused, err
 }
 

@@ -29,6 +29,9 @@ type Config struct {
 	// sandbox observations and replayed history.
 	Development bool
 	Webhooks    Webhooks
+	// Slices says that the rail takes payouts in slices: ReleaseSlice is asked for
+	// instead of ReleasePayout for each.
+	Slices bool
 }
 
 // Webhooks are the rules of sending events to partners' endpoints.
@@ -56,6 +59,7 @@ type Service struct {
 	keys        Keys
 	history     *hazard.History
 	development bool
+	slices      bool
 	catalog     catalog
 	partners    partnerCache
 	texts       texts
@@ -79,7 +83,7 @@ func New(c Config) (*Service, error) {
 	}
 	return &Service{
 		db: c.DB.Bun, pool: c.DB.Pool, queue: c.Queue, jobs: c.Jobs, files: c.Files, keys: c.Keys,
-		history: c.History, development: c.Development, webhooks: c.Webhooks,
+		history: c.History, development: c.Development, slices: c.Slices, webhooks: c.Webhooks,
 		committed: make(chan struct{}, 1),
 	}, nil
 }

@@ -52,6 +52,9 @@ func (a *app) openRail() (rail.Rail, error) {
 	}
 }
 
+// inSlices tells whether the rail takes payouts in slices; see rail.Slicer.
+func (s settings) inSlices() bool { return s.Rail == iso20022.Name || s.Rail == nacha.Name }
+
 func (a *app) openHTTPRail() (rail.Rail, error) {
 	base, err := url.Parse(a.settings.RailURL)
 	if err != nil || base.Host == "" || base.RawQuery != "" || base.User != nil {

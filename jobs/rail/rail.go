@@ -10,6 +10,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"parapet/model/account"
 	"parapet/model/money"
 )
@@ -33,11 +35,14 @@ type Rail interface {
 	Reporter
 }
 
-// Slicer is a rail that takes many instructions in one call, as rails do that
-// write files. SendAll answers each in its place, as Send would.
+// Slicer is a rail that takes orders by writing them down, as rails do that pay by
+// files: many at once, and in the transaction that releases the payouts, so that both
+// stand or neither.
 type Slicer interface {
 	Rail
-	SendAll(ctx context.Context, instructions []Instruction) []Result
+	// Enter answers each instruction in its place, as Send would, through the
+	// transaction that is open on conn. An error means that it has to be undone.
+	Enter(ctx context.Context, conn *pgx.Conn, instructions []Instruction) ([]Result, error)
 }
 
 // Capabilities are what the release of payouts has to respect.

@@ -74,6 +74,8 @@ func parse(kind string, args []byte) (model.Job, error) {
 		return as[model.VerifyPayoutMethod](args)
 	case model.ReleasePayout{}.Kind():
 		return as[model.ReleasePayout](args)
+	case model.ReleaseSlice{}.Kind():
+		return as[model.ReleaseSlice](args)
 	case model.DeleteFiles{}.Kind():
 		return as[model.DeleteFiles](args)
 	case model.DrainEndpoint{}.Kind():

@@ -131,7 +131,7 @@ func (b *Bundle) release(job model.ReleasePayout) bool {
 	if wait > 0 || order == nil {
 		return wait == 0
 	}
-	again, err := b.Service.EndRelease(b.ctx, RailName, order, b.Rail.send(order))
+	ended, err := b.Service.EndRelease(b.ctx, RailName, order, b.Rail.send(order))
 	require.NoError(b.t, err)
-	return again == 0
+	return ended.Again == 0
 }

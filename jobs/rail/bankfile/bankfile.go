@@ -18,6 +18,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"parapet/jobs/rail"
 	"parapet/model/money"
 )
@@ -73,6 +75,8 @@ func Short(key string) string {
 
 // Books keep what was accepted. They are durable.
 type Books interface {
+	// Within are the same books, written through the transaction that is open on conn.
+	Within(conn *pgx.Conn) Books
 	// Add keeps entries whose keys are new, all or none, and returns what the keys
 	// have now, in their order.
 	Add(ctx context.Context, rail string, entries []Entry) ([]Entry, error)
@@ -138,14 +142,23 @@ func (r *Rail) currency() string {
 
 // Send implements rail.Rail.
 func (r *Rail) Send(ctx context.Context, i rail.Instruction) rail.Result {
-	return r.SendAll(ctx, []rail.Instruction{i})[0]
+	results, err := r.enter(ctx, r.Books, []rail.Instruction{i})
+	if err != nil {
+		return rail.Doubt(codeBooks, err)
+	}
+	return results[0]
+}
+
+// Enter implements rail.Slicer.
+func (r *Rail) Enter(ctx context.Context, conn *pgx.Conn, instructions []rail.Instruction) ([]rail.Result, error) {
+	return r.enter(ctx, r.Books.Within(conn), instructions)
 }
 
 // codeBooks is the doubt of books that did not answer.
 const codeBooks = "books_unavailable"
 
-// SendAll implements rail.Slicer: what can go into a file is accepted.
-func (r *Rail) SendAll(ctx context.Context, instructions []rail.Instruction) []rail.Result {
+// enter accepts what can go into a file.
+func (r *Rail) enter(ctx context.Context, books Books, instructions []rail.Instruction) ([]rail.Result, error) {
 	results := make([]rail.Result, len(instructions))
 	var entries []Entry
 	var places []int
@@ -158,17 +171,16 @@ func (r *Rail) SendAll(ctx context.Context, instructions []rail.Instruction) []r
 		entries = append(entries, Entry{Key: i.Key, Short: Short(i.Key), PayoutID: i.PayoutID, Amount: i.Amount, Payee: i.Payee.Number.String()})
 	}
 	if len(entries) == 0 {
-		return results
+		return results, nil
 	}
-	kept, err := r.Books.Add(ctx, r.Name(), entries)
+	kept, err := books.Add(ctx, r.Name(), entries)
+	if err != nil {
+		return nil, err
+	}
 	for n, at := range places {
-		if err != nil || n >= len(kept) {
-			results[at] = rail.Doubt(codeBooks, err)
-		} else {
-			results[at] = kept[n].result()
-		}
+		results[at] = kept[n].result()
 	}
-	return results
+	return results, nil
 }
 
 func (e Entry) result() rail.Result {
