@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/stretchr/testify/require"
 	"go.jetify.com/typeid"
 	"golang.org/x/sync/errgroup"
@@ -21,44 +22,47 @@ import (
 	"parapet/model/money"
 )
 
-// BenchmarkRelease releases payouts one by one through the simulator and by a bare
-// loop of the same statements (see bareRelease), in turns, so that what else the
-// machine does burdens both; then slices through a rail of files. Statements are
-// prepared, and the tables have statistics, before anything is measured.
+// BenchmarkRelease releases payouts by River's workers through the simulator, one job
+// each, and by a bare loop of the same statements (see bareRelease), in turns, so that
+// what else the machine does burdens both; then slices, by River's workers too,
+// through a rail of files. Statements are prepared, and the tables have statistics,
+// before anything is measured.
 func BenchmarkRelease(b *testing.B) {
-	const warm, turns, turn, sliced, callers = 160, 8, 75, 8 * sliceSize, 8
+	const warm, turns, turn, callers = 200, 6, 200, 16
 	s := openWith(b, atOnce, modeltest.Unchecked())
-	files, _ := s.files()
-	fleet := s.fleet(2*warm + 2*turns*turn + sliceSize + sliced)
+	fleet := s.fleet(2*warm + 2*turns*turn)
 	next := func(n int) (jobs []model.ReleasePayout) {
 		jobs, fleet = fleet[:n], fleet[n:]
 		return jobs
 	}
-	atOnceBy := func(jobs []model.ReleasePayout, do func(model.ReleasePayout) error) time.Duration {
+	bareRelease := func(n int) time.Duration {
 		began := time.Now()
 		var all errgroup.Group
 		all.SetLimit(callers)
-		for _, job := range jobs {
-			all.Go(func() error { return do(job) })
+		for _, job := range next(n) {
+			all.Go(func() error { return s.bareRelease(b.Context(), job) })
 		}
 		require.NoError(b, all.Wait())
 		return time.Since(began)
 	}
-	bareRelease := func(job model.ReleasePayout) error { return s.bareRelease(b.Context(), job) }
-	atOnceBy(next(warm), s.release)
-	atOnceBy(next(warm), bareRelease)
+	work := s.queue(s.rail)
+	release := func(n int) time.Duration {
+		jobs := make([]river.InsertManyParams, n)
+		for i, job := range next(n) {
+			jobs[i] = river.InsertManyParams{Args: job, InsertOpts: options(job.Kind())}
+		}
+		return work(jobs)
+	}
+	release(warm)
+	bareRelease(warm)
 	s.exec("analyze") // as autovacuum does
 	var ours, bare time.Duration
 	for range turns {
-		ours += atOnceBy(next(turn), s.release)
-		bare += atOnceBy(next(turn), bareRelease)
+		ours += release(turn)
+		bare += bareRelease(turn)
 	}
-	s.releaseSlices(b, files, next(sliceSize))
-	inSlices := s.releaseSlices(b, files, next(sliced))
-	require.Equal(b, 2*warm+2*turns*turn+sliceSize+sliced, s.count("payouts where status = 'released'"))
-	for _, broken := range []string{"inv_sets_balance", "inv_ledger_tells_payouts", "inv_timelines", "inv_states_are_told"} {
-		require.Zero(b, s.count(broken), broken)
-	}
+	inSlices := slicesPerSecond(b)
+	s.sound(2*warm + 2*turns*turn)
 	for b.Loop() {
 	}
 	single := turns * turn / ours.Seconds()
@@ -69,28 +73,57 @@ func BenchmarkRelease(b *testing.B) {
 	b.ReportMetric(inSlices/single, "of-single")
 }
 
-// releaseSlices releases a fleet in slices, four at a time, and returns how many
-// payouts went out in a second. A slice takes whatever is due, so that an earlier fleet
-// may have taken some of this one along: what went out is counted.
-func (s *shop) releaseSlices(b *testing.B, by rail.Rail, fleet []model.ReleasePayout) float64 {
+// slicesPerSecond is how many payouts go out in a second through a rail of files.
+func slicesPerSecond(b *testing.B) float64 {
 	b.Helper()
-	worker := &releasePayout{service: s.Service, rail: by, log: s.logger()}
-	before := s.count("payouts where status = 'released'")
-	began := time.Now()
-	var all errgroup.Group
-	for part := range slices.Chunk(fleet, len(fleet)/4) {
-		all.Go(func() error {
-			for _, job := range part { // those that went out with others find nothing to do
-				if err := worker.Work(b.Context(), &river.Job[model.ReleasePayout]{Args: job}); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
+	const warm, sliced = 4 * sliceSize, 20 * sliceSize
+	s := openWith(b, atOnce, modeltest.Unchecked())
+	s.serve(true)
+	s.fleet(warm + sliced)
+	s.exec("update payouts set next_attempt_at = next_attempt_at + interval '1 year' where id in (select id from payouts order by id limit $1)", sliced)
+	files, _ := s.files()
+	work := s.queue(files)
+	ask := slices.Repeat([]river.InsertManyParams{{Args: model.ReleaseSlice{}, InsertOpts: options(model.ReleaseSlice{}.Kind())}}, 3)
+	work(ask)
+	s.exec("update payouts set next_attempt_at = next_attempt_at - interval '1 year' where status = 'pending'")
+	s.exec("analyze")
+	took := work(ask)
+	s.sound(warm + sliced)
+	return sliced / took.Seconds()
+}
+
+// queue are River's workers of payouts by a rail, as in production but without what
+// they do beside. Given jobs, they work until all of them are done; it returns how
+// long that took.
+func (s *shop) queue(by rail.Rail) func(jobs []river.InsertManyParams) time.Duration {
+	s.t.Helper()
+	s.exec("delete from river.river_job")
+	config := Config{Pool: s.pool, Service: s.Service, Rail: by, Sender: s.sender(), Log: s.logger()}.river()
+	config.PeriodicJobs = nil
+	client, err := river.NewClient(riverpgxv5.New(s.pool), config)
+	require.NoError(s.t, err)
+	require.NoError(s.t, client.Start(context.WithoutCancel(s.t.Context())))
+	s.t.Cleanup(func() { require.NoError(s.t, client.Stop(context.WithoutCancel(s.t.Context()))) })
+	done, cancel := client.Subscribe(river.EventKindJobCompleted)
+	s.t.Cleanup(cancel)
+	return func(jobs []river.InsertManyParams) time.Duration {
+		began := time.Now()
+		_, err := client.InsertManyFast(s.t.Context(), jobs)
+		require.NoError(s.t, err)
+		for range jobs {
+			<-done
+		}
+		return time.Since(began)
 	}
-	require.NoError(b, all.Wait())
-	took := time.Since(began)
-	return float64(s.count("payouts where status = 'released'")-before) / took.Seconds()
+}
+
+// sound holds what a benchmark did to the promises it must keep.
+func (s *shop) sound(released int) {
+	s.t.Helper()
+	require.Equal(s.t, released, s.count("payouts where status = 'released'"))
+	for _, broken := range []string{"inv_sets_balance", "inv_ledger_tells_payouts", "inv_timelines", "inv_states_are_told"} {
+		require.Zero(s.t, s.count(broken), broken)
+	}
 }
 
 // bareRelease is a release as somebody would write it who has nothing but these
