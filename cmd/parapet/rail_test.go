@@ -1,0 +1,41 @@
+package main
+
+import (
+	"encoding/base64"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/internal/egress"
+	"parapet/jobs/rail"
+	"parapet/jobs/rail/httprail"
+	"parapet/jobs/rail/iso20022"
+	"parapet/jobs/rail/nacha"
+)
+
+// TestSlicesAreAskedForWhereTheyAreTaken holds the settings, by which the domain asks
+// for slices, against what each rail can do.
+func TestSlicesAreAskedForWhereTheyAreTaken(t *testing.T) {
+	t.Parallel()
+	accounts := map[string]string{
+		iso20022.Name: `{"name":"Parapet SE","iban":"DE89370400440532013000"}`,
+		nacha.Name:    `{"name":"Parapet","id":"1234567890","routing":"021000021","bank":"First Bank","description":"CLAIM"}`,
+	}
+	for _, name := range []string{rail.SimulatorName, httprail.Name, iso20022.Name, nacha.Name} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			account := filepath.Join(t.TempDir(), "account.json")
+			require.NoError(t, os.WriteFile(account, []byte(accounts[name]), 0o600))
+			a := &app{guard: egress.New(egress.Config{}), settings: settings{
+				Rail: name, RailAccount: account, RailFiles: t.TempDir(),
+				RailURL: "https://rail.example.com/v1", RailSecrets: []string{base64.StdEncoding.EncodeToString(make([]byte, 32))},
+			}}
+			opened, err := a.openRail()
+			require.NoError(t, err)
+			_, takes := opened.(rail.Slicer)
+			require.Equal(t, takes, a.settings.inSlices())
+		})
+	}
+}
