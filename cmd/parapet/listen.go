@@ -22,6 +22,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"parapet/jobs/webhook"
+	"parapet/model"
 )
 
 // listener forwards a partner's events from the feed to an address that only this
@@ -48,7 +49,7 @@ const (
 
 // listenHere runs until it is interrupted.
 func listenHere(ctx context.Context, args []string, out io.Writer) error {
-	l := &listener{client: &http.Client{Timeout: time.Minute}, out: out}
+	l := &listener{client: &http.Client{Timeout: time.Minute}, out: out, token: tokens{scope: model.ScopeEventsRead}}
 	l.sender = &webhook.Sender{Now: time.Now, Client: &http.Client{
 		Timeout: webhook.Timeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
@@ -58,10 +59,7 @@ func listenHere(ctx context.Context, args []string, out io.Writer) error {
 	set.StringVar(&l.types, "types", "", "event types with commas between; all without")
 	set.StringVar(&l.state, "state", "", "file that remembers how far it came, to go on there; none keeps nothing (default: one of these addresses and this client below the user's settings)")
 	after := set.Int64("after", -1, "forward what came after this sequence; 0 for all, without only what is new")
-	set.StringVar(&l.token.fixed, "token", os.Getenv("PARAPET_TOKEN"), "access token with the scope events:read (default: PARAPET_TOKEN)")
-	set.StringVar(&l.token.clientID, "client-id", "", "OAuth client, which gets tokens by itself")
-	set.StringVar(&l.token.clientSecret, "client-secret", "", "its secret")
-	set.StringVar(&l.token.issuer, "issuer", "", "where tokens come from (default: as the server says)")
+	l.token.flags(set)
 	secret := set.String("secret", "", "whsec_… to sign with (default: the same for the same address)")
 	if err := parseOnly(set, args); err != nil {
 		return err
@@ -83,9 +81,8 @@ func (l *listener) prepare(ctx context.Context, secret string, after int64) (err
 	if err != nil || target.Host == "" || target.Scheme != "http" && target.Scheme != "https" {
 		return errors.New("--forward: name an address such as http://localhost:3000/hooks")
 	}
-	l.token.client, l.token.server = l.client, l.server
-	if l.token.fixed == "" && l.token.clientID == "" {
-		return errors.New("name --token, or --client-id and --client-secret")
+	if err := l.token.settle(l.server, l.client); err != nil {
+		return err
 	}
 	if secret == "" { // stays the same over restarts, so it can stay in the receiver's settings
 		sum := sha256.Sum256([]byte("parapet listen\n" + l.server + "\n" + l.forward))

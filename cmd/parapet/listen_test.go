@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -19,6 +20,8 @@ import (
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 	"github.com/stretchr/testify/require"
+
+	"parapet/model"
 )
 
 // laptop is a developer's own server.
@@ -125,6 +128,21 @@ func TestListen(t *testing.T) {
 		require.Equal(t, string(same), string(event.body))
 	}
 	require.LessOrEqual(t, again, 1, "and once, but for one that an end cut off")
+}
+
+// The help of a flag prints what it is without it: that must not be the environment's
+// token.
+func TestHelpPrintsNoToken(t *testing.T) {
+	t.Setenv("PARAPET_TOKEN", "sesame")
+	t.Setenv("PARAPET_CLIENT_SECRET", "sesame")
+	set := flags("listen")
+	var text strings.Builder
+	set.SetOutput(&text)
+	of := tokens{scope: model.ScopeEventsRead}
+	of.flags(set)
+	set.PrintDefaults()
+	require.Contains(t, text.String(), "PARAPET_TOKEN")
+	require.NotContains(t, text.String(), "sesame")
 }
 
 func TestListenSaysWhatIsWrong(t *testing.T) {

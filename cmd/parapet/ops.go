@@ -10,6 +10,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -88,7 +89,7 @@ func ops(ctx context.Context, args []string, out io.Writer) error {
 	if !known {
 		return fmt.Errorf("there is no verb %q; parapet ops help lists them", args[0])
 	}
-	call := &opsCall{verb: v, values: map[string]any{}, tokens: tokens{client: &http.Client{Timeout: opsTimeout}, scope: string(model.ScopeOperator)}}
+	call := &opsCall{verb: v, values: map[string]any{}, tokens: tokens{scope: model.ScopeOperator}}
 	set := call.flags(args[0])
 	if err := parseOnly(set, args[1:]); err != nil {
 		return err
@@ -127,19 +128,36 @@ type opsCall struct {
 func (c *opsCall) flags(name string) *flag.FlagSet {
 	set := flags("ops " + name)
 	set.StringVar(&c.server, "server", "", "origin of the server, https://api.example.com; PARAPET_SERVER")
-	set.StringVar(&c.fixed, "token", "", "an operator's access token; PARAPET_TOKEN keeps it out of the list of processes")
-	set.StringVar(&c.clientID, "client-id", "", "OAuth client to get a token with, instead of --token")
-	set.StringVar(&c.clientSecret, "client-secret", "", "its secret; PARAPET_CLIENT_SECRET")
-	set.StringVar(&c.issuer, "issuer", "", "where to get the token; what the server names without it")
+	c.tokens.flags(set)
 	set.StringVar(&c.selection, "select", "", "what of the answer to print, as GraphQL: '{ claim { id status } }'")
 	for _, member := range c.members() {
-		set.Func(kebab(member.Name), member.Type.String()+". "+strings.Join(strings.Fields(member.Description), " "), func(text string) error {
+		set.Func(kebab(member.Name), c.spelt(member.Type)+". "+strings.Join(strings.Fields(member.Description), " "), func(text string) error {
 			value, err := c.value(member.Type, text)
 			c.values[member.Name] = value
 			return err
 		})
 	}
 	return set
+}
+
+// spelt tells what to write for a type: the words of an enum, the members of an input.
+func (v verb) spelt(of *ast.Type) string {
+	def := v.schema.Types[of.Name()]
+	var parts []string
+	switch def.Kind {
+	case ast.Enum:
+		for _, word := range def.EnumValues {
+			parts = append(parts, strings.ReplaceAll(strings.ToLower(word.Name), "_", "-"))
+		}
+		return of.String() + ": " + strings.Join(parts, ", ")
+	case ast.InputObject:
+		for _, member := range def.Fields {
+			parts = append(parts, `"`+member.Name+`": `+member.Type.String())
+		}
+		return of.String() + ", as JSON: {" + strings.Join(parts, ", ") + "}"
+	default:
+		return of.String()
+	}
 }
 
 // value reads a flag as what the schema takes there. What is no scalar is JSON; a
@@ -215,15 +233,13 @@ func (c *opsCall) selects(def *ast.Definition, depth int) string {
 }
 
 func (c *opsCall) run(ctx context.Context, out io.Writer) error {
-	c.server = cmp.Or(c.server, os.Getenv("PARAPET_SERVER"))
-	c.clientSecret = cmp.Or(c.clientSecret, os.Getenv("PARAPET_CLIENT_SECRET"))
-	if c.clientID == "" {
-		c.fixed = cmp.Or(c.fixed, os.Getenv("PARAPET_TOKEN"))
+	server := strings.TrimSuffix(cmp.Or(c.server, os.Getenv("PARAPET_SERVER")), "/")
+	if origin, err := url.Parse(server); err != nil || origin.Host == "" {
+		return errors.New("name the server by --server, such as https://api.example.com")
 	}
-	if c.server == "" || c.fixed == "" && c.clientID == "" {
-		return errors.New("name the server by --server, and an operator's token by --token or a client by --client-id")
+	if err := c.settle(server, &http.Client{Timeout: opsTimeout}); err != nil {
+		return err
 	}
-	c.server = strings.TrimSuffix(c.server, "/")
 	token, err := c.get(ctx)
 	if err != nil {
 		return err
@@ -262,8 +278,8 @@ func (c *opsCall) print(request *http.Request, out io.Writer) error {
 			} `json:"extensions"`
 		} `json:"errors"`
 	}
-	if err := json.UnmarshalRead(answer.Body, &said); err != nil {
-		return fmt.Errorf("the server answers %s: %w", answer.Status, err)
+	if err := json.UnmarshalRead(answer.Body, &said); err != nil || len(said.Data) == 0 && len(said.Errors) == 0 {
+		return fmt.Errorf("%s answers %s, and not as GraphQL does: is it the server's origin?", c.server, answer.Status)
 	}
 	if text := said.Data[c.field.Name]; len(text) > 0 && (text.Kind() != 'n' || len(said.Errors) == 0) { // what was done is told, whatever is missing from it
 		if err := text.Indent(jsontext.WithIndent("  ")); err != nil {

@@ -55,8 +55,17 @@ func TestOperatorsWorkFromAShell(t *testing.T) {
 		_, err = w.shell(t, wrong...)
 		require.Error(t, err, wrong)
 	}
-	err = ops(t.Context(), []string{"partners"}, &bytes.Buffer{})
-	require.ErrorContains(t, err, "--server")
+	for missing, args := range map[string][]string{
+		"--server":                    {"partners", "--token", "x"},
+		"name the server by --server": {"partners", "--token", "x", "--server", "127.0.0.1:8080"},
+		"--token":                     {"partners", "--server", w.ready.BaseURL},
+		"is it the server's origin":   {"stop-releases", "--reason", "r", "--token", "x", "--server", w.ready.BaseURL + "/v1"},
+		"404 Not Found":               {"stop-releases", "--reason", "r", "--token", "x", "--server", w.ready.Issuer},
+		"name=value":                  {"partners", "--token-param", "resource", "--token", "x", "--server", w.ready.BaseURL},
+		"get a token: 401 ":           {"partners", "--server", w.ready.BaseURL, "--client-id", "operator", "--client-secret", "wrong"},
+	} {
+		require.ErrorContains(t, ops(t.Context(), args, &bytes.Buffer{}), missing)
+	}
 	w.everyQuery(t)
 }
 
@@ -80,6 +89,21 @@ func (w *world) everyQuery(t *testing.T) {
 		}
 	}
 	require.Greater(t, asked, 15)
+}
+
+func TestAVerbTellsWhatToWrite(t *testing.T) {
+	t.Parallel()
+	for verb, words := range map[string]string{
+		"decide-claim": "DecisionOutcome!: approved, deferred, declined",
+		"retry-jobs":   `JobFilter!, as JSON: {"ids": [ID!], "queue": String, "kind": String, "state": JobState}`,
+		"claim":        "ID!",
+	} {
+		var told []string
+		for _, member := range verbs()[verb].members() {
+			told = append(told, verbs()[verb].spelt(member.Type))
+		}
+		require.Contains(t, told, words)
+	}
 }
 
 func TestEveryVerbIsListed(t *testing.T) {

@@ -1,16 +1,21 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
+	"flag"
 	"fmt"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 
 	"github.com/go-json-experiment/json"
+	"golang.org/x/oauth2"
+	"golang.org/x/oauth2/clientcredentials"
 
 	"parapet/model"
 )
@@ -20,12 +25,44 @@ import (
 type tokens struct {
 	fixed                  string
 	clientID, clientSecret string
-	issuer                 string // empty: as the server's metadata says (RFC 9728)
+	issuer                 string     // empty: as the server's metadata says (RFC 9728)
+	more                   url.Values // what this issuer wants to be asked with besides
 	server                 string
 	client                 *http.Client
-	scope                  string // events:read when empty
+	scope                  model.Scope
 
 	now string
+}
+
+// flags tell a command whose tokens it uses.
+func (t *tokens) flags(set *flag.FlagSet) {
+	t.more = url.Values{}
+	set.StringVar(&t.fixed, "token", "", fmt.Sprintf("access token with the scope %s; PARAPET_TOKEN keeps it out of the list of processes", t.scope))
+	set.StringVar(&t.clientID, "client-id", "", "OAuth client that gets tokens by itself, instead of --token")
+	set.StringVar(&t.clientSecret, "client-secret", "", "its secret; PARAPET_CLIENT_SECRET")
+	set.StringVar(&t.issuer, "issuer", "", "where it gets them; what the server names without it")
+	set.Func("token-param", "name=value that the issuer wants to be asked with, such as resource=… or audience=…, or another scope=…; may be repeated", func(text string) error {
+		name, value, is := strings.Cut(text, "=")
+		if !is {
+			return errors.New("write name=value")
+		}
+		t.more.Add(name, value)
+		return nil
+	})
+}
+
+// settle takes from the environment what the flags leave open, and refuses when
+// there is nothing to get a token with.
+func (t *tokens) settle(server string, client *http.Client) error {
+	t.server, t.client = server, client
+	t.clientSecret = cmp.Or(t.clientSecret, os.Getenv("PARAPET_CLIENT_SECRET"))
+	if t.clientID == "" {
+		t.fixed = cmp.Or(t.fixed, os.Getenv("PARAPET_TOKEN"))
+	}
+	if t.fixed == "" && t.clientID == "" {
+		return errors.New("name a token by --token, or a client by --client-id and --client-secret")
+	}
+	return nil
 }
 
 // get is a token that was good when it came.
@@ -68,28 +105,26 @@ func (t *tokens) forget() bool {
 	return t.fixed == ""
 }
 
-// grant asks the issuer (RFC 6749 section 4.4).
+// grant asks the issuer (RFC 6749 section 4.4), in the way of identifying itself
+// that it takes.
 func (t *tokens) grant(ctx context.Context) (string, error) {
 	endpoint, err := t.endpoint(ctx)
 	if err != nil {
 		return "", err
 	}
-	form := url.Values{"grant_type": {"client_credentials"}, "scope": {cmp.Or(t.scope, string(model.ScopeEventsRead))}}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, endpoint, strings.NewReader(form.Encode()))
+	config := clientcredentials.Config{ClientID: t.clientID, ClientSecret: t.clientSecret, TokenURL: endpoint, EndpointParams: t.more}
+	if !t.more.Has("scope") {
+		config.Scopes = []string{string(t.scope)}
+	}
+	token, err := config.Token(context.WithValue(ctx, oauth2.HTTPClient, t.client))
+	var refused *oauth2.RetrieveError
+	if errors.As(err, &refused) && refused.Response != nil {
+		return "", &refusedError{refused.Response.StatusCode, string(bytes.TrimSpace(refused.Body))}
+	}
 	if err != nil {
 		return "", err
 	}
-	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	request.SetBasicAuth(url.QueryEscape(t.clientID), url.QueryEscape(t.clientSecret))
-	var granted struct {
-		Token string `json:"access_token"`
-	}
-	body, err := answerOf(t.client, request)
-	if err != nil {
-		return "", err
-	}
-	err = json.Unmarshal(body, &granted)
-	return granted.Token, err
+	return token.AccessToken, nil
 }
 
 // endpoint finds the issuer's token endpoint.
@@ -109,5 +144,8 @@ func (t *tokens) endpoint(ctx context.Context) (string, error) {
 		issuer = about.Servers[0]
 	}
 	err := fetchInto(ctx, t.client, strings.TrimSuffix(issuer, "/")+"/.well-known/openid-configuration", "", &about)
+	if err == nil && about.Token == "" {
+		err = fmt.Errorf("%s names no token_endpoint", issuer)
+	}
 	return about.Token, err
 }

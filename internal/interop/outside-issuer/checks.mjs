@@ -1,5 +1,7 @@
 // What the service makes of an outside issuer's tokens.
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
 
 const ready = JSON.parse(process.env.PARAPET);
 const issuer = process.env.OIDC_ISSUER;
@@ -85,6 +87,28 @@ await refuses("altered claims", `${header}.${altered}.${signature}`, 401, "token
 await refuses("a scope that is missing", await token("urn:own", { scope: "quotes:read" }), 403, "insufficient_scope", /scope="quotes:write"/);
 await check("a token without a partner", async () => {
 	assert.equal((await quote(await token("urn:own", { client_id: "nobody" }))).status, 403);
+});
+
+// ops runs an operator's verb from a shell, as a client that proves itself in the
+// body of its request only.
+async function ops(...args) {
+	const environment = { PATH: process.env.PATH, PARAPET_SERVER: ready.base_url, PARAPET_CLIENT_SECRET: "no secret here" };
+	const { stdout } = await promisify(execFile)("../../bin/parapet", ["ops", ...args, "--client-id", "olive"], { env: environment });
+	return JSON.parse(stdout);
+}
+
+const own = ["--token-param", "resource=urn:own"];
+await check("an operator works from a shell", async () => {
+	assert(Array.isArray(await ops("job-counts", ...own)));
+	await ops("stop-releases", "--reason", "A drill.", ...own);
+	await ops("resume-releases", "--reason", "It is over.", ...own);
+	const { nodes } = await ops("audit-log", "--first", "2", ...own);
+	assert.deepEqual(nodes.map((line) => [line.actor, line.operation, line.reason]), [["olive", "resumeReleases", "It is over."], ["olive", "stopReleases", "A drill."]]);
+});
+await check("a shell is told why it has no token, or a bad one", async () => {
+	await assert.rejects(ops("job-counts", ...own, "--client-secret", "wrong"), /get a token: 401 .*invalid_client/);
+	await assert.rejects(ops("job-counts", "--token-param", "resource=urn:opaque"), /token_invalid: .*not a signed JWT/);
+	await assert.rejects(ops("job-counts", ...own, "--token-param", "scope=quotes:read"), /insufficient_scope: .*operator/);
 });
 
 await check("a new key works within 30 seconds", async () => {

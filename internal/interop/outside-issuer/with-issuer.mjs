@@ -12,7 +12,7 @@ console.info = console.warn = () => {};
 const { Provider } = await import("oidc-provider");
 
 const audience = process.env.PARAPET_AUDIENCE;
-const scope = "quotes:read quotes:write";
+const scope = "quotes:read quotes:write operator";
 
 // resources are what tokens can be asked for, by their resource indicator.
 const resources = {
@@ -30,6 +30,7 @@ function provider(issuer) {
 		clients: [
 			{ ...client, client_id: "acme", grant_types: ["client_credentials"], scope },
 			{ ...client, client_id: "nobody", grant_types: ["client_credentials"], scope },
+			{ ...client, client_id: "olive", grant_types: ["client_credentials"], scope },
 			// An ID token's audience is its client: this one is called like the service,
 			// so that nothing but its kind speaks against its ID tokens.
 			{ ...client, client_id: audience, grant_types: ["urn:openid:params:grant-type:ciba"], scope: "openid", backchannel_token_delivery_mode: "poll" },
