@@ -35,7 +35,7 @@ var eventKinds = []EventKind{
 	{EventClaimDeclined, nounClaim.name, "A claim is not owed; its decision says why."},
 	{EventClaimWithdrawn, nounClaim.name, "A claim was taken back."},
 	{EventClaimClosed, nounClaim.name, "A claim is paid in full and the rail has confirmed it."},
-	{EventClaimReopened, nounClaim.name, "A payout of a closed claim came back: the claim is owed again."},
+	{EventClaimReopened, nounClaim.name, "Of a closed claim something is owed again: a payout came back, or its storm grew."},
 	{EventClaimUpdated, nounClaim.name, "Another public member changed, such as the determination or the next review."},
 	{EventClaimAttachmentAdded, nounAttachment.name, "A document was added to a claim."},
 	{EventClaimMessageAdded, nounMessage.name, "A message was added to a claim, by its partner or by an operator."},

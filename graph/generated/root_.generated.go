@@ -8730,7 +8730,7 @@ enum EventType {
   CLAIM_WITHDRAWN
   "A claim is paid in full and the rail has confirmed it."
   CLAIM_CLOSED
-  "A payout of a closed claim came back: the claim is owed again."
+  "Of a closed claim something is owed again: a payout came back, or its storm grew."
   CLAIM_REOPENED
   "Another public member changed, such as the determination or the next review."
   CLAIM_UPDATED
@@ -12198,7 +12198,7 @@ enum TimelineKind {
   CLAIM_WITHDRAWN
   "A claim is paid in full and the rail has confirmed it."
   CLAIM_CLOSED
-  "A payout of a closed claim came back: the claim is owed again."
+  "Of a closed claim something is owed again: a payout came back, or its storm grew."
   CLAIM_REOPENED
   "Another public member changed, such as the determination or the next review."
   CLAIM_UPDATED
