@@ -58,8 +58,8 @@ type Approval struct {
 	Note   *string
 }
 
-// How many different operators must consent: to a payout above what its product
-// pays by itself, and to one that pays again what came back.
+// How many different operators must consent: to a payout of a claim above what its
+// product pays by itself, and to one that pays again what came back.
 const (
 	consentsAboveLimit    = 2
 	consentsToReplacement = 1
@@ -111,7 +111,7 @@ func (u *unit) approve(ctx context.Context, claim *claimRow, row *payoutRow, in 
 	case in.Digest != "" && in.Digest != row.digest(method):
 		return Fail(CodeStateConflict, "What would be paid is not what you saw any more; read the payout again.")
 	}
-	needed, err := u.svc.consents(ctx, u, p, row)
+	needed, err := u.svc.consents(ctx, u, p, claim, row)
 	if err != nil {
 		return err
 	}
@@ -168,13 +168,15 @@ func (u *unit) approvals(ctx context.Context, row *payoutRow, method *payoutMeth
 	return given, nil
 }
 
-// consents are how many operators must consent to a payout to whatever account.
-func (s *Service) consents(ctx context.Context, db bun.IDB, p *policyRow, row *payoutRow) (int, error) {
+// consents are how many operators must consent to a payout to whatever account. What
+// its claim owes in all counts: a storm that grows pays in parts, and parts must not
+// slip through below the limit.
+func (s *Service) consents(ctx context.Context, db bun.IDB, p *policyRow, claim *claimRow, row *payoutRow) (int, error) {
 	product, err := s.productVersion(ctx, db, p.Product, p.ProductVersion)
 	switch {
 	case err != nil:
 		return 0, err
-	case row.Amount > product.AutomaticUpTo(row.Currency):
+	case *claim.Amount > product.AutomaticUpTo(claim.Currency):
 		return consentsAboveLimit, nil
 	case row.ReplacesPayoutID != nil:
 		return consentsToReplacement, nil
@@ -204,7 +206,7 @@ func (u *unit) letGo(ctx context.Context, claim *claimRow, row *payoutRow) error
 	if err != nil {
 		return err
 	}
-	way, err := u.remains(ctx, p, row, method, row.BlockedReason)
+	way, err := u.remains(ctx, p, claim, row, method, row.BlockedReason)
 	switch {
 	case err != nil:
 		return err

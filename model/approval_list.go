@@ -26,7 +26,7 @@ func (s *Service) ApprovalsOf(ctx context.Context, actor Actor, payouts []string
 			return err
 		}
 		for _, row := range a.payouts {
-			needed, err := s.consents(ctx, tx, a.policies[row.PolicyID], row)
+			needed, err := s.consents(ctx, tx, a.policies[row.PolicyID], a.claims[row.ClaimID], row)
 			if err != nil {
 				return err
 			}
@@ -43,6 +43,7 @@ type approving struct {
 	now      time.Time
 	payouts  []*payoutRow
 	policies map[uuid.UUID]*policyRow
+	claims   map[uuid.UUID]*claimRow
 	methods  map[uuid.UUID][]*payoutMethodRow // by policy
 	given    map[uuid.UUID][]*approvalRow     // by payout, oldest first
 }
@@ -54,9 +55,17 @@ func (a *approving) read(ctx context.Context, keys []uuid.UUID) error {
 	if len(a.payouts) == 0 {
 		return nil
 	}
-	ids := make([]uuid.UUID, len(a.payouts))
+	ids, owing := make([]uuid.UUID, len(a.payouts)), make([]uuid.UUID, len(a.payouts))
 	for i, row := range a.payouts {
-		ids[i] = row.PolicyID
+		ids[i], owing[i] = row.PolicyID, row.ClaimID
+	}
+	var claims []*claimRow
+	if err := a.db.NewSelect().Model(&claims).Where("c.id in (?)", bun.List(owing)).Scan(ctx); err != nil {
+		return fmt.Errorf("read claims: %w", err)
+	}
+	a.claims = make(map[uuid.UUID]*claimRow, len(claims))
+	for _, claim := range claims {
+		a.claims[claim.ID] = claim
 	}
 	var policies []*policyRow
 	if err := a.db.NewSelect().Model(&policies).Where("p.id in (?)", bun.List(ids)).Scan(ctx); err != nil {

@@ -57,7 +57,7 @@ func (r *payoutRow) key() string { return fmt.Sprintf("%s.%d", nounPayout.id(r.I
 // startPayout tells that a payout exists and either asks for its release to a method
 // or says what blocks it. The row is written by the caller.
 func (u *unit) startPayout(p *policyRow, claim *claimRow, row *payoutRow, method *payoutMethodRow) error {
-	way, err := u.obstacle(u.ctx, p, row, method)
+	way, err := u.obstacle(u.ctx, p, claim, row, method)
 	if err != nil {
 		return err
 	}

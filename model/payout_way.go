@@ -13,8 +13,8 @@ type way struct {
 
 // obstacle is what keeps a payout from being released. To an account that took
 // another's place it goes after a day, or when an operator consented.
-func (u *unit) obstacle(ctx context.Context, p *policyRow, row *payoutRow, method *payoutMethodRow) (way, error) {
-	needed, err := u.svc.consents(ctx, u, p, row)
+func (u *unit) obstacle(ctx context.Context, p *policyRow, claim *claimRow, row *payoutRow, method *payoutMethodRow) (way, error) {
+	needed, err := u.svc.consents(ctx, u, p, claim, row)
 	if err != nil {
 		return way{}, err
 	}
@@ -83,7 +83,7 @@ func (u *unit) goOn(ctx context.Context, p *policyRow, claim *claimRow, row *pay
 	if row.held() {
 		was = row.HeldOver
 	}
-	way, err := u.remains(ctx, p, row, method, was)
+	way, err := u.remains(ctx, p, claim, row, method, was)
 	switch {
 	case err != nil:
 		return err
@@ -97,12 +97,12 @@ func (u *unit) goOn(ctx context.Context, p *policyRow, claim *claimRow, row *pay
 // remains is what still blocks a payout that was blocked for a reason. A rail that
 // said no to an account is not asked about it again: only another one that is
 // verified helps, and it need not wait, as the first cannot be paid to.
-func (u *unit) remains(ctx context.Context, p *policyRow, row *payoutRow, method *payoutMethodRow, was *BlockedReason) (way, error) {
+func (u *unit) remains(ctx context.Context, p *policyRow, claim *claimRow, row *payoutRow, method *payoutMethodRow, was *BlockedReason) (way, error) {
 	refused := was != nil && *was == BlockedRailRejected
 	if refused && (method == nil || row.goesTo(method)) {
 		return way{blocked: BlockedRailRejected}, nil
 	}
-	left, err := u.obstacle(ctx, p, row, method)
+	left, err := u.obstacle(ctx, p, claim, row, method)
 	switch {
 	case refused && left.blocked == BlockedMethodUnverified:
 		left.blocked = BlockedRailRejected

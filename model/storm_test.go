@@ -79,6 +79,25 @@ func TestAStormThatGrowsOpensItsPaidClaim(t *testing.T) {
 	require.Equal(t, "closed", b.OnlyClaim(policy).Status)
 }
 
+// TestAStormThatGrowsAboveWhatIsPaidByItselfNeedsApproval pays two parts of 80,000, each
+// below the 100,000 that go out without an operator.
+func TestAStormThatGrowsAboveWhatIsPaidByItselfNeedsApproval(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy := b.Cover("cyclone-circle", modeltest.Context{"limit": amount(40_000_000)})
+	b.Record(modeltest.PolicyIBAN(policy.ID))
+	b.Work()
+	blow(b, "AL01", "70", trigger.Final)
+	blow(b, "AL01", "83", trigger.Final)
+	claim := b.OnlyClaim(policy)
+	require.Equal(t, *amount(16_000_000), *claim.Amount)
+	require.Equal(t, "released", claim.Payouts[0].Status)
+	require.Equal(t, "approval_required", *claim.Payouts[1].BlockedReason)
+	states, err := b.Service.ApprovalsOf(t.Context(), b.Operator, []string{claim.Payouts[1].ID})
+	require.NoError(t, err)
+	require.Equal(t, 2, states[claim.Payouts[1].ID].Needed)
+}
+
 func TestAStormThatGrowsStaysWithinTheLimit(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
