@@ -23,7 +23,7 @@ func Reconcile(ctx context.Context, service *model.Service, from rail.Rail, day 
 	return service.Reconcile(ctx, model.System(), report, func(each func(model.ReportLine) error) error {
 		return from.Report(ctx, day, func(line rail.Line) error {
 			return each(model.ReportLine{
-				Key: line.Key, Reference: line.Reference, Amount: line.Amount, Status: string(line.Status), Code: line.Code, At: line.Date,
+				Key: line.Key, Reference: line.Reference, Amount: line.Amount, Account: line.Payee, Status: string(line.Status), Code: line.Code, At: line.Date,
 			})
 		})
 	})

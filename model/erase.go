@@ -187,6 +187,7 @@ func (e *erasure) redactRows(ctx context.Context) error {
 		{`update timeline_entries set summary = regexp_replace(regexp_replace(summary, 'ending in \S+', 'that was erased'), '^The document .* was added', 'A document was added'),
 			data = case when data->>'file_name' is not null then (data::jsonb - 'file_name')::json else data end
 			where partner = ? and claim_id in (?) and (kind like 'payout_method.%' or kind = 'claim.attachment_added')`, list(e.claims)},
+		{"update rail_report_lines set account = '' where payout_id in (select po.id from payouts as po where po.partner = ? and po.claim_id in (?)) and account <> ''", list(e.claims)},
 		// Answers to operators are kept under their clients.
 		{"delete from idempotency_keys where (owner = 'partner/' || ? or owner like 'client/%') and resource_id in (?)", bun.List(ids)},
 	} {

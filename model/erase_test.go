@@ -84,7 +84,9 @@ func lived(t *testing.T, b *modeltest.Bundle, email string) (*wire.Policy, *wire
 	must(b.Service.DecideClaim(ctx, retold(b.Operator, "decide"), model.DecisionRequest{ClaimID: claim.ID, Outcome: model.ClaimApproved}))
 	b.Work()
 	payout := only(t, b, claim)
-	reconcile(t, b, "day", line(payout, "settled"))
+	paid := line(payout, "settled")
+	paid.Account = "iban ····3000"
+	reconcile(t, b, "day", paid)
 	must(b.Service.CancelPolicy(ctx, retold(b.Operator, "cancel"), model.CancellationRequest{PolicyID: policy.ID, Reason: "They asked for it."}))
 	b.Relay()
 	return policy, claim, payout
@@ -99,6 +101,7 @@ func TestNothingOfAPersonIsLeft(t *testing.T) {
 		require.Contains(t, everywhere(t, b, name), table)
 	}
 	require.Contains(t, everywhere(t, b, "ending in 3000"), "timeline_entries")
+	require.Equal(t, []string{"rail_report_lines"}, everywhere(t, b, "····3000"))
 	files := func() (n int) {
 		require.NoError(t, filepath.WalkDir(b.Files, func(_ string, at fs.DirEntry, err error) error {
 			if err == nil && !at.IsDir() {
@@ -113,7 +116,7 @@ func TestNothingOfAPersonIsLeft(t *testing.T) {
 	request := model.ErasureRequest{Partner: "acme", Email: email, Reason: "They asked for it."}
 	must(b.Service.EraseHolder(t.Context(), b.Operator, request))
 	require.Empty(t, everywhere(t, b, name))
-	require.Empty(t, append(everywhere(t, b, "370400440532013000"), everywhere(t, b, "ending in 3000")...))
+	require.Empty(t, append(everywhere(t, b, "370400440532013000"), append(everywhere(t, b, "ending in 3000"), everywhere(t, b, "····3000")...)...))
 	require.Zero(t, files())
 	proved(t, b)
 	b.Work()

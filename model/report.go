@@ -35,6 +35,7 @@ type ReportLine struct {
 	Key       string // ours; empty where the rail did not carry it
 	Reference string // the rail's
 	Amount    money.Money
+	Account   string // that was paid, masked: «iban ····3000»; empty where the report does not tell
 	Status    LineStatus
 	Code      string // why, in the rail's own word
 	At        time.Time
@@ -166,7 +167,7 @@ func (t *taking) line(line ReportLine) error {
 	at := fmt.Sprintf("/lines/%d", t.row.Lines-1)
 	c := fieldCheck{}
 	c.that(line.Key != "" || line.Reference != "", at+"/key", "required", "Give the payment's key or the rail's reference.")
-	for name, text := range map[string]string{"/key": line.Key, "/reference": line.Reference, "/code": line.Code} {
+	for name, text := range map[string]string{"/key": line.Key, "/reference": line.Reference, "/account": line.Account, "/code": line.Code} {
 		c.that(len(text) <= maxRailReference && storable(text), at+name, "length", fmt.Sprintf("Use at most %d bytes.", maxRailReference))
 	}
 	c.that(money.Known(line.Amount.Currency), at+"/amount/currency", "value", "Use an ISO 4217 code in capitals, such as USD.")
@@ -180,15 +181,18 @@ func (t *taking) line(line ReportLine) error {
 		return Invalid(c.fields...)
 	}
 	t.sums[line.Amount.Currency] += line.Amount.Amount
+	if line.Account != "" { // a report that was taken when lines had none is the same without
+		fmt.Fprintf(t.sum, "%q ", line.Account)
+	}
 	fmt.Fprintf(t.sum, "%q %q %d %s %s %q %s\n", line.Key, line.Reference, line.Amount.Amount, line.Amount.Currency, line.Status, line.Code, line.At.UTC().Format(time.RFC3339Nano))
 	t.rows = append(t.rows, []any{
-		t.row.ID, t.row.Lines, t.row.Rail, line.Key, line.Reference, line.Amount.Amount, line.Amount.Currency, line.Status, line.Code, line.At,
+		t.row.ID, t.row.Lines, t.row.Rail, line.Key, line.Reference, line.Amount.Amount, line.Amount.Currency, line.Account, line.Status, line.Code, line.At,
 	})
 	return nil
 }
 
 func (t *taking) keep(ctx context.Context) error {
-	columns := []string{"report_id", "number", "rail", "key", "reference", "amount", "currency", "status", "code", "at"}
+	columns := []string{"report_id", "number", "rail", "key", "reference", "amount", "currency", "account", "status", "code", "at"}
 	_, err := t.pg.CopyFrom(ctx, pgx.Identifier{"rail_report_lines"}, columns, pgx.CopyFromRows(t.rows))
 	t.rows = t.rows[:0]
 	if err != nil {

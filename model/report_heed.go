@@ -14,16 +14,17 @@ import (
 // LineResult is what a line of a report comes to.
 type LineResult = string
 
-// The results of a line. The last four are findings.
+// The results of a line. The last five are findings.
 const (
-	ResultReconciled LineResult = "reconciled"
-	ResultReturned   LineResult = "returned"
-	ResultRefused    LineResult = "rejected"
-	ResultUnderway   LineResult = "underway"
-	ResultUnknown    LineResult = "unknown"   // nobody's payout
-	ResultAmount     LineResult = "amount"    // another amount or currency
-	ResultState      LineResult = "state"     // money moved for a payout that was not with the rail
-	ResultDuplicate  LineResult = "duplicate" // it was reported before
+	ResultReconciled  LineResult = "reconciled"
+	ResultReturned    LineResult = "returned"
+	ResultRefused     LineResult = "rejected"
+	ResultUnderway    LineResult = "underway"
+	ResultUnknown     LineResult = "unknown"     // nobody's payout
+	ResultAmount      LineResult = "amount"      // another amount or currency
+	ResultBeneficiary LineResult = "beneficiary" // another account
+	ResultState       LineResult = "state"       // money moved for a payout that was not with the rail
+	ResultDuplicate   LineResult = "duplicate"   // it was reported before
 )
 
 // FindingMissing is a payout that no report has confirmed.
@@ -31,7 +32,7 @@ const FindingMissing FindingKind = "missing"
 
 // FindingKinds lists what a report and our payouts can differ in.
 func FindingKinds() []FindingKind {
-	return []FindingKind{FindingMissing, ResultUnknown, ResultAmount, ResultState, ResultDuplicate}
+	return []FindingKind{FindingMissing, ResultUnknown, ResultAmount, ResultBeneficiary, ResultState, ResultDuplicate}
 }
 
 // heed does what one line says.
@@ -78,6 +79,15 @@ func (r *payoutRow) gaveUp(key string) bool {
 	return err == nil && n > 0 && n < r.KeyNumber
 }
 
+// astray tells whether the rail says that it paid another account.
+func (m *matching) astray(row *payoutRow, line *lineRow) bool {
+	if line.Account == "" || row.PayoutMethodID == nil {
+		return false
+	}
+	meant, known := m.accounts[*row.PayoutMethodID]
+	return known && line.Account != meant
+}
+
 // settled confirms a payout; success reported settles every doubt. Money that moved
 // otherwise than it was sent keeps the payout from being sent once more.
 func (m *matching) settled(out outgoing, line *lineRow) (LineResult, error) {
@@ -85,6 +95,8 @@ func (m *matching) settled(out outgoing, line *lineRow) (LineResult, error) {
 	switch {
 	case row.Status == PayoutReconciled || row.Status == PayoutReturned:
 		return ResultDuplicate, nil
+	case why == "" && m.astray(row, line):
+		why = ResultBeneficiary
 	case why == "" && (row.Status == PayoutPending || row.Status == PayoutBlocked || row.Status == PayoutCancelled):
 		why = ResultState
 	}

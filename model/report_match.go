@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
+
+	"parapet/model/account"
 )
 
 // lineRow is one line of a report that is held against its payout.
@@ -21,6 +23,7 @@ type lineRow struct {
 	Reference string
 	Amount    int64
 	Currency  string
+	Account   string
 	Status    string
 	Code      string
 	Result    *string
@@ -36,6 +39,7 @@ type matching struct {
 	lines    []*lineRow
 	locked   map[uuid.UUID]outgoing
 	siblings map[uuid.UUID][]*payoutRow // by claim, oldest first
+	accounts map[uuid.UUID]string       // masked, by payout method
 	again    []*payoutRow               // that take a returned one's place
 	findings []*findingRow
 	paid     []uuid.UUID
@@ -48,7 +52,7 @@ func (u *unit) matchLines(ctx context.Context) (int, error) {
 	if _, err := u.NewRaw("select pg_advisory_xact_lock(hashtext('match reports'))").Exec(ctx); err != nil {
 		return 0, fmt.Errorf("lock matching: %w", err)
 	}
-	m := matching{unit: u, locked: map[uuid.UUID]outgoing{}, siblings: map[uuid.UUID][]*payoutRow{}, changed: map[uuid.UUID]*claimRow{}}
+	m := matching{unit: u, locked: map[uuid.UUID]outgoing{}, siblings: map[uuid.UUID][]*payoutRow{}, accounts: map[uuid.UUID]string{}, changed: map[uuid.UUID]*claimRow{}}
 	err := u.NewSelect().Model(&m.lines).Where("rl.result is null").OrderExpr("rl.report_id, rl.number").Limit(sweepSize).Scan(ctx)
 	if err != nil || len(m.lines) == 0 {
 		return 0, err
@@ -101,6 +105,26 @@ func (m *matching) read(ctx context.Context) error {
 			row = out.row
 		}
 		m.siblings[row.ClaimID] = append(m.siblings[row.ClaimID], row)
+	}
+	return m.readAccounts(ctx)
+}
+
+// readAccounts reads whom the payouts were meant for, but for accounts that were
+// erased.
+func (m *matching) readAccounts(ctx context.Context) error {
+	var ids []uuid.UUID
+	for _, out := range m.locked {
+		if out.row.PayoutMethodID != nil {
+			ids = append(ids, *out.row.PayoutMethodID)
+		}
+	}
+	var methods []payoutMethodRow
+	err := m.NewSelect().Model(&methods).Column("id", "type", "last4").Where("pm.id in (?)", list(ids)).Where("length(pm.sealed) > 0").Scan(ctx)
+	if err != nil {
+		return fmt.Errorf("read payout methods: %w", err)
+	}
+	for _, method := range methods {
+		m.accounts[method.ID] = account.Masked(method.Type, method.Last4)
 	}
 	return nil
 }

@@ -99,6 +99,27 @@ func TestAReportSettlesADoubt(t *testing.T) {
 	require.Equal(t, []string{"payout.released", "payout.reconciled", "claim.closed"}, b.Told(claim.ID)[len(b.Told(claim.ID))-3:])
 }
 
+// TestMoneyForSomebodyElseConfirmsNothing lets the rail report the right sum under the
+// right key, for another account.
+func TestMoneyForSomebodyElseConfirmsNothing(t *testing.T) {
+	t.Parallel()
+	for status, answer := range map[string]model.RailAnswer{"blocked": modeltest.Unknown, "released": modeltest.Accepted} {
+		b, claim, payout := ending(t, answer)
+		astray := line(payout, "settled")
+		astray.Account = "iban ····9999"
+		require.Equal(t, map[string]int{"beneficiary": 1}, reconcile(t, b, "monday", astray).Results)
+		require.Equal(t, status, only(t, b, claim).Status)
+		require.Contains(t, findings(t, b), "beneficiary")
+		if status == "blocked" {
+			require.Equal(t, "rail_mismatch", *only(t, b, claim).BlockedReason)
+			continue
+		}
+		right := line(payout, "settled")
+		right.Account = "iban ····3000"
+		require.Equal(t, map[string]int{"reconciled": 1}, reconcile(t, b, "tuesday", right).Results)
+	}
+}
+
 func TestARejectionEndsAKey(t *testing.T) {
 	t.Parallel()
 	b, claim, payout := ending(t, modeltest.Unknown)

@@ -643,11 +643,14 @@ func (ec *executionContext) unmarshalInputReportLineInput(ctx context.Context, o
 	if _, present := asMap["reference"]; !present {
 		asMap["reference"] = ""
 	}
+	if _, present := asMap["account"]; !present {
+		asMap["account"] = ""
+	}
 	if _, present := asMap["code"]; !present {
 		asMap["code"] = ""
 	}
 
-	fieldsInOrder := [...]string{"key", "reference", "amount", "status", "code", "at"}
+	fieldsInOrder := [...]string{"key", "reference", "amount", "account", "status", "code", "at"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -675,6 +678,13 @@ func (ec *executionContext) unmarshalInputReportLineInput(ctx context.Context, o
 				return it, err
 			}
 			it.Amount = data
+		case "account":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("account"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Account = data
 		case "status":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("status"))
 			data, err := ec.unmarshalNReportLineStatus2string(ctx, v)

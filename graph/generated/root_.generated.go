@@ -11598,6 +11598,8 @@ enum FindingKind {
   UNKNOWN
   "Another amount or currency."
   AMOUNT
+  "Another account than the payout was meant for."
+  BENEFICIARY
   "Money moved for a payout that was not with the rail."
   STATE
   "It was reported before."
@@ -11618,6 +11620,8 @@ enum ReportLineResult {
   UNKNOWN
   "A finding: another amount or currency."
   AMOUNT
+  "A finding: another account than the payout was meant for."
+  BENEFICIARY
   "A finding: money moved for a payout that was not with the rail."
   STATE
   "A finding: it was reported before."
@@ -11670,6 +11674,8 @@ input ReportLineInput {
   reference: String! = ""
   "How much."
   amount: MoneyInput!
+  "Which account was paid, masked as in iban ····3000; empty where the report does not tell."
+  account: String! = ""
   "What the rail says of the payment."
   status: ReportLineStatus!
   "Why, in the rail's own word."

@@ -171,7 +171,7 @@ func (n Number) Country() string {
 }
 
 // String is the number with all but its end hidden: "iban ····3000".
-func (n Number) String() string { return masked(n.Type, n.Last4()) }
+func (n Number) String() string { return Masked(n.Type, n.Last4()) }
 
 // Format hides the number from every verb of package fmt, %#v included.
 func (n Number) Format(state fmt.State, _ rune) { _, _ = io.WriteString(state, n.String()) }
@@ -179,7 +179,8 @@ func (n Number) Format(state fmt.State, _ rune) { _, _ = io.WriteString(state, n
 // LogValue hides the number from logs.
 func (n Number) LogValue() slog.Value { return slog.StringValue(n.String()) }
 
-func masked(kind Type, end string) string { return string(kind) + " ····" + end }
+// Masked is a number of which only its end is known, as String has it.
+func Masked(kind Type, end string) string { return string(kind) + " ····" + end }
 
 func upper(s string) string { return strings.ToUpper(compact(s)) }
 
