@@ -154,13 +154,19 @@ func TestADoubtStaysWithItsRail(t *testing.T) {
 	require.Zero(t, s.count("bank_entries"))
 	require.Equal(t, 1, s.count("simulator_transfers"))
 	require.Equal(t, 3, s.count("payout_attempts where code = $1", codeOtherRail))
+	elsewhere, err := s.Service.DoubtsElsewhere(t.Context(), s.Operator, files.Name())
+	require.NoError(t, err)
+	require.Equal(t, map[string]int{s.rail.Name(): 1}, elsewhere)
 
 	report := model.Report{Rail: s.rail.Name(), Name: "the first rail's"}
-	_, err := s.Service.Reconcile(t.Context(), s.Operator, report, func(each func(model.ReportLine) error) error {
+	_, err = s.Service.Reconcile(t.Context(), s.Operator, report, func(each func(model.ReportLine) error) error {
 		return each(model.ReportLine{Key: job.ID + ".1", Reference: "r", Amount: s.read(job).Amount, Status: model.LineSettled})
 	})
 	require.NoError(t, err)
 	require.Equal(t, "reconciled", s.read(job).Status)
+	elsewhere, err = s.Service.DoubtsElsewhere(t.Context(), s.Operator, files.Name())
+	require.NoError(t, err)
+	require.Empty(t, elsewhere)
 	require.Equal(t, s.rail.Name(), *s.read(job).Provider)
 }
 

@@ -166,6 +166,26 @@ func (u *unit) intend(ctx context.Context, rail string, slice []outgoing) (order
 	return orders, stuck, nil
 }
 
+// DoubtsElsewhere counts the payouts in doubt at other rails than the named one, by
+// rail. System and operators only.
+func (s *Service) DoubtsElsewhere(ctx context.Context, actor Actor, rail string) (map[string]int, error) {
+	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
+		return nil, err
+	}
+	var rows []struct {
+		Rail  string
+		Count int
+	}
+	err := s.preparedRows(ctx, s.pool, &rows, `select a.rail, count(distinct po.id) as count
+		from payouts po join payout_attempts a on a.payout_id = po.id and a.partner = po.partner and a.key like '%.' || po.key_number
+		where po.next_attempt_at is not null and po.status in ('releasing', 'reconciling') and a.rail <> $1 group by a.rail`, rail)
+	counts := make(map[string]int, len(rows))
+	for _, row := range rows {
+		counts[row.Rail] = row.Count
+	}
+	return counts, explain(err)
+}
+
 // set gives a payout to this worker until the lease ends.
 func (u *unit) set(claim *claimRow, row *payoutRow) error {
 	row.Attempts++

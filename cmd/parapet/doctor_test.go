@@ -15,6 +15,7 @@ import (
 
 	"parapet/internal/devissuer"
 	"parapet/model"
+	"parapet/model/hazard"
 	"parapet/model/modeltest"
 )
 
@@ -138,6 +139,21 @@ func TestTheDoctorFindsAPendingMigration(t *testing.T) {
 	_, err := b.DB.Pool.Exec(t.Context(), "delete from bun_migrations where id = (select max(id) from bun_migrations)")
 	require.NoError(t, err)
 	require.Equal(t, ill, verdictOf(t, examine(t.Context(), s), "migrations").Verdict)
+}
+
+func TestTheDoctorFindsMoneyInDoubtAtAnotherRail(t *testing.T) {
+	t.Parallel()
+	s, b := healthy(t)
+	b.Rail.Answer = func(*model.Release) model.RailAnswer { return model.RailAnswer{Outcome: model.OutcomeUnknown} }
+	policy := b.Cover("quake-circle", nil)
+	b.Record(modeltest.PolicyIBAN(policy.ID))
+	b.Work()
+	b.Observe(modeltest.Quake("us1", b.Now(), hazard.Point{Latitude: 24.174, Longitude: 121.653}, "6.4"))
+	b.Work()
+	require.Equal(t, "reconciling", b.OnlyClaim(policy).Payouts[0].Status)
+	d := verdictOf(t, examine(t.Context(), s), "doubts elsewhere")
+	require.Equal(t, ill, d.Verdict)
+	require.Equal(t, "payouts in doubt at "+modeltest.RailName+": 1", d.Found)
 }
 
 func TestTheDoctorSpeaksToPeopleAndPrograms(t *testing.T) {

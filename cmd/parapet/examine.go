@@ -236,6 +236,21 @@ func tryStore(ctx context.Context, store filestore.Store) error {
 	return errors.Join(err, file.Close(), store.Delete(ctx, key))
 }
 
+// examineDoubts finds payouts that wait for a rail which is not the configured one.
+func (w *ward) examineDoubts(ctx context.Context, name string) {
+	if w.service == nil {
+		return
+	}
+	counts, err := w.service.DoubtsElsewhere(ctx, model.System(), name)
+	if err != nil {
+		w.say("doubts elsewhere", ill, err.Error(), "See the server's log.")
+	}
+	for _, other := range slices.Sorted(maps.Keys(counts)) {
+		w.say("doubts elsewhere", ill, fmt.Sprintf("payouts in doubt at %s: %d", other, counts[other]),
+			"Name that rail until it has settled them, or hand in its report (parapet ops reconcile), or resolve each: "+name+" is not asked about them.")
+	}
+}
+
 // examineRail asks the rail about a key that nobody used.
 func (w *ward) examineRail(ctx context.Context) {
 	if w.settings.Rail == "" || w.river == nil {
@@ -248,6 +263,7 @@ func (w *ward) examineRail(ctx context.Context) {
 	if !w.judge("rail", err, w.settings.Rail+" can be used", "Correct what is named; a rail must remember keys longer than payouts are retried.") {
 		return
 	}
+	w.examineDoubts(ctx, payment.Name())
 	if w.settings.Rail == rail.SimulatorName {
 		w.say("rail answers", watch, "the simulator pays nobody", "Name a real rail in production.")
 		return
