@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"parapet/internal/filestore"
@@ -28,13 +29,20 @@ import (
 // files is a rail of pain.001 files in a folder of the test.
 func (s *shop) files() (*bankfile.Rail, string) {
 	s.t.Helper()
-	format, err := iso20022.New(iso20022.Debtor{Name: "Parapet SE", IBAN: "DE89370400440532013000"}, []string{"USD"})
+	files, err := pain001(s.pool)
 	require.NoError(s.t, err)
 	folder := s.t.TempDir()
 	store, err := filestore.OpenFolder(folder)
 	require.NoError(s.t, err)
 	s.t.Cleanup(func() { require.NoError(s.t, store.Close()) })
-	return &bankfile.Rail{Format: format, Books: NewBooks(s.pool), Store: store, Orders: OrdersOf(s.Service, format.Name())}, folder
+	files.Store, files.Orders = store, OrdersOf(s.Service, files.Name())
+	return files, folder
+}
+
+// pain001 is a rail of pain.001 files that enters orders and writes none.
+func pain001(pool *pgxpool.Pool) (*bankfile.Rail, error) {
+	format, err := iso20022.New(iso20022.Debtor{Name: "Parapet SE", IBAN: "DE89370400440532013000"}, []string{"USD"})
+	return &bankfile.Rail{Format: format, Books: NewBooks(pool)}, err
 }
 
 // written are the files that stand for the bank.

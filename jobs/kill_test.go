@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river"
 	"github.com/stretchr/testify/require"
@@ -19,20 +20,22 @@ import (
 )
 
 // A small run for every day; make chaos has a longer one.
-var hits = flag.Int("hits", 2, "how often TestAWorkerMayDieAnywhere kills a worker at each point")
+var hits = flag.Int("hits", 2, "how often TestAWorkerMayDieAnywhere and TestASliceMayDieAnywhere kill a worker at each point")
 
-// What makes the test binary a worker that releases one payout and is killed on the
-// way: where, on which database, which payout.
+// What makes the test binary a worker that releases one payout, or a slice when none is
+// named, and is killed on the way: where, on which database, which payout.
 const (
 	dieAt       = "TEST_WORKER_DIES_AT"
 	dieDatabase = "TEST_WORKER_DATABASE"
 	diePayout   = "TEST_WORKER_PAYOUT"
 )
 
-// The points inside the call.
+// The points inside the call, and inside a slice's transaction.
 const (
 	stepCalling  step = "during call"
 	stepAccepted step = "after the rail accepted"
+	stepEntering step = "before the books"
+	stepEntered  step = "after the books, before commit"
 )
 
 // dyingWorker is that worker. It returns only when it did not come to its point.
@@ -56,6 +59,10 @@ func dyingWorker(ctx context.Context, point step) error {
 			select {} // it takes effect at any moment
 		}
 	}
+	log := slog.New(slog.NewJSONHandler(os.Stderr, nil))
+	if os.Getenv(diePayout) == "" {
+		return dyingSlice(ctx, &releaseSlice{service: service, log: log}, pool, die)
+	}
 	books := rail.NewSimulator(NewLedger(pool))
 	calling := &acting{Rail: books, send: func(ctx context.Context, i rail.Instruction) rail.Result {
 		die(stepCalling)
@@ -63,11 +70,27 @@ func dyingWorker(ctx context.Context, point step) error {
 		die(stepAccepted)
 		return result
 	}}
-	worker := &releasePayout{service: service, rail: calling, log: slog.New(slog.NewJSONHandler(os.Stderr, nil)), at: die}
+	worker := &releasePayout{service: service, rail: calling, log: log, at: die}
 	return worker.Work(ctx, &river.Job[model.ReleasePayout]{Args: model.ReleasePayout{Partner: "acme", ID: os.Getenv(diePayout)}})
 }
 
-// killed has a process of its own release a payout, and sees it die at a point.
+func dyingSlice(ctx context.Context, worker *releaseSlice, pool *pgxpool.Pool, die func(step)) error {
+	files, err := pain001(pool)
+	if err != nil {
+		return err
+	}
+	worker.rail = &slicing{Slicer: files, enter: func(ctx context.Context, conn *pgx.Conn, instructions []rail.Instruction) ([]rail.Result, error) {
+		die(stepEntering)
+		results, err := files.Enter(ctx, conn, instructions)
+		die(stepEntered)
+		return results, err
+	}}
+	err = worker.Work(ctx, &river.Job[model.ReleaseSlice]{})
+	die(stepRecorded)
+	return err
+}
+
+// killed has a process of its own release a payout, or a slice without one, and sees it die at a point.
 func (s *shop) killed(point step, job model.ReleasePayout) {
 	s.t.Helper()
 	program, err := os.Executable()
@@ -112,4 +135,28 @@ func TestAWorkerMayDieAnywhere(t *testing.T) {
 	require.Equal(t, len(fleet), s.count("simulator_transfers"), "no second transfer, and no refusal")
 	require.Equal(t, len(fleet), s.count("(select distinct body->>'payout_id' from simulator_transfers) as paid"))
 	require.Zero(t, s.count("simulator_transfers where key not like '%.1'"), "doubt never takes a new key")
+}
+
+// TestASliceMayDieAnywhere kills processes inside a slice's transaction, which leaves
+// nothing, and after it.
+func TestASliceMayDieAnywhere(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	fleet := s.fleet(3)
+	free := func() {
+		s.eventually(func() bool { // Postgres notices a little later that a process is dead
+			return s.count("(select from payouts where status = 'pending' for update skip locked) as free") == len(fleet)
+		}, "nothing is left of it")
+	}
+	for range *hits {
+		for _, point := range []step{stepEntering, stepEntered} {
+			s.killed(point, model.ReleasePayout{})
+			free()
+			require.Zero(t, s.count("bank_entries"), point)
+			require.Zero(t, s.count("payout_attempts"), point)
+		}
+	}
+	s.killed(stepRecorded, model.ReleasePayout{})
+	require.Equal(t, len(fleet), s.count("payouts where status = 'released' and attempts = 1"))
+	require.Equal(t, len(fleet), s.count("bank_entries"))
 }

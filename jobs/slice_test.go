@@ -2,7 +2,6 @@ package jobs
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"time"
 
@@ -69,36 +68,17 @@ func TestASliceIsAskedForOnceAndGoesOutByItself(t *testing.T) {
 	require.Equal(t, len(fleet), s.count("bank_entries"))
 }
 
-// TestASliceStandsOrFallsWhole lets a worker die when the books have all entries, and
-// when they have none.
-func TestASliceStandsOrFallsWhole(t *testing.T) {
+func TestBooksThatFailLeaveASliceDue(t *testing.T) {
 	t.Parallel()
 	s := open(t)
 	files, _ := s.files()
-	fleet := s.fleet(3)
-	dead := errors.New("the worker died")
-	deaths := map[string]func(context.Context, *pgx.Conn, []rail.Instruction) ([]rail.Result, error){
-		"before": func(context.Context, *pgx.Conn, []rail.Instruction) ([]rail.Result, error) { return nil, dead },
-		"after": func(ctx context.Context, conn *pgx.Conn, instructions []rail.Instruction) ([]rail.Result, error) {
-			results, err := files.Enter(ctx, conn, instructions)
-			require.Len(t, results, len(fleet))
-			return results, errors.Join(err, dead)
-		},
-		"with its connection": func(ctx context.Context, conn *pgx.Conn, instructions []rail.Instruction) ([]rail.Result, error) {
-			results, err := files.Enter(ctx, conn, instructions)
-			return results, errors.Join(err, conn.Close(ctx))
-		},
-	}
-	for name, enter := range deaths {
-		require.Error(t, s.slice(&slicing{Slicer: files, enter: enter}), name)
-		require.Zero(t, s.count("bank_entries"), name)
-		require.Zero(t, s.count("payout_attempts"), name)
-		require.Equal(t, len(fleet), s.count("payouts where status = 'pending' and attempts = 0"), name)
-	}
-	s.eventually(func() bool { // Postgres notices a little later that a connection is dead, and keeps its locks until then
-		return s.slice(files) == nil && s.count("bank_entries") == len(fleet)
-	}, "they go out")
-	require.Equal(t, len(fleet), s.count("payouts where status = 'released'"))
+	s.fleet(2)
+	s.exec("alter table bank_entries rename to mislaid")
+	require.ErrorContains(t, s.slice(files), "bank_entries")
+	require.Equal(t, 2, s.count("payouts where status = 'pending' and attempts = 0"))
+	s.exec("alter table mislaid rename to bank_entries")
+	require.NoError(t, s.slice(files))
+	require.Equal(t, 2, s.count("payouts where status = 'released'"))
 }
 
 func TestWhatCannotGoOutHoldsUpNobodyOfItsSlice(t *testing.T) {
