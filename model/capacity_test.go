@@ -133,7 +133,11 @@ func TestAFreshEventStopsSalesAroundIt(t *testing.T) {
 	b.Observe(modeltest.Quake("small", b.Now(), epicentre, "5.9"))
 	b.Observe(modeltest.Quake("old", b.Now().Add(-73*time.Hour), epicentre, "7"))
 	b.Cover("quake-circle", nil)
-	b.Observe(modeltest.Quake("fresh", b.Now(), epicentre, "6"))
+	fresh := modeltest.Quake("fresh", b.Now(), hazard.Point{Latitude: 35.5, Longitude: 139.5}, "6")
+	b.Observe(fresh)
+	b.Cover("quake-circle", nil)
+	fresh.Location.Latitude, fresh.Location.Longitude = epicentre.Latitude, epicentre.Longitude
+	b.Observe(fresh) // it is found to have been here
 	_, err = b.Service.BindPolicy(t.Context(), b.Acme, model.BindRequest{QuoteID: quote.ID})
 	require.Equal(t, model.CodeMoratoriumActive, model.CodeOf(err))
 	b.After(72 * time.Hour)

@@ -128,7 +128,8 @@ func iso(d time.Duration) string {
 }
 
 // moratoria stops sales around what was just observed, where a rule says so. A
-// storm's moratorium follows its fixes; a rehearsal stops nobody.
+// storm's moratorium follows its fixes, and a quake's the place where it is found to
+// have been; a rehearsal stops nobody.
 func (r *recording) moratoria(ctx context.Context) error {
 	if r.scope != "" {
 		return nil
@@ -148,7 +149,7 @@ func (r *recording) moratoria(ctx context.Context) error {
 	for _, m := range last {
 		_, err := r.NewInsert().Model(m).On("conflict (occurrence_id) do update").
 			Set("latitude = excluded.latitude, longitude = excluded.longitude, radius_km = excluded.radius_km, ends_at = excluded.ends_at").
-			Set("version = mo.version + 1, updated_at = excluded.updated_at").Where("mo.lifted_at is null and mo.ends_at < excluded.ends_at").Exec(ctx)
+			Set("version = mo.version + 1, updated_at = excluded.updated_at").Where("mo.lifted_at is null and mo.ends_at <= excluded.ends_at").Exec(ctx)
 		if err != nil {
 			return fmt.Errorf("insert moratorium: %w", err)
 		}
