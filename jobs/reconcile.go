@@ -15,11 +15,14 @@ import (
 
 // Reconcile holds a rail's own report of a UTC day against the payouts. A report
 // that is broken changes nothing, and neither does one that was taken before. What
-// should have been settled by the end of the day and was never reported is missing.
+// should have been settled by the end of the day and was never reported is missing,
+// but for a rail whose reports confirm nothing.
 // Errors: rail.ErrNoReport, rail.ErrBroken.
 func Reconcile(ctx context.Context, service *model.Service, from rail.Rail, day time.Time) (*model.Reconciliation, error) {
-	due := day.AddDate(0, 0, 1).Add(-from.Capabilities().SettlementDelay)
-	report := model.Report{Rail: from.Name(), Name: day.Format(time.DateOnly), Until: &due}
+	report := model.Report{Rail: from.Name(), Name: day.Format(time.DateOnly)}
+	if able := from.Capabilities(); !able.ReturnsOnly {
+		report.Until = new(day.AddDate(0, 0, 1).Add(-able.SettlementDelay))
+	}
 	return service.Reconcile(ctx, model.System(), report, func(each func(model.ReportLine) error) error {
 		return from.Report(ctx, day, func(line rail.Line) error {
 			return each(model.ReportLine{

@@ -29,6 +29,24 @@ func TestARailsReportSettlesWhatItPaid(t *testing.T) {
 	}, "the rail's report confirms the payout")
 }
 
+func TestNothingIsMissingFromAReportOfReturns(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	require.NoError(t, s.release(s.fleet(1)[0]))
+	s.exec("delete from simulator_transfers") // it reports nothing
+	returns := &acting{Rail: s.rail, able: &rail.Capabilities{ReturnsOnly: true}}
+	tomorrow := s.Now().UTC().Truncate(24 * time.Hour).AddDate(0, 0, 1)
+	for _, by := range []struct {
+		rail    rail.Rail
+		day     time.Time
+		missing int
+	}{{returns, tomorrow, 0}, {s.rail, tomorrow.AddDate(0, 0, 1), 1}} {
+		done, err := Reconcile(t.Context(), s.Service, by.rail, by.day)
+		require.NoError(t, err)
+		require.Equal(t, by.missing, done.Missing)
+	}
+}
+
 // reporting is a rail that has no report of some days, and counts who asks.
 type reporting struct {
 	rail.Rail

@@ -54,6 +54,9 @@ type Capabilities struct {
 	Inquirable bool
 	// SettlementDelay is how long after acceptance the rail's report confirms.
 	SettlementDelay time.Duration
+	// ReturnsOnly tells that the rail's reports have what came back and confirm nothing:
+	// no payout is missing from them. What arrived is told another way.
+	ReturnsOnly bool
 	// Currencies are the ISO 4217 codes the rail pays. Empty means all.
 	Currencies []string
 }

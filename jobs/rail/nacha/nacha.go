@@ -61,7 +61,7 @@ func (*Format) Extension() string { return "ach" }
 
 // Capabilities implements bankfile.Format.
 func (*Format) Capabilities() rail.Capabilities {
-	return rail.Capabilities{SettlementDelay: 48 * time.Hour, Currencies: []string{"USD"}}
+	return rail.Capabilities{ReturnsOnly: true, Currencies: []string{"USD"}}
 }
 
 // most is what an entry's ten digits hold, in cents.
