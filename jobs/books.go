@@ -95,7 +95,7 @@ func (b *Books) In(ctx context.Context, rail, batch string) ([]bankfile.Entry, e
 
 // Cut implements bankfile.Books. One cut at a time: another waits and finds
 // nothing left.
-func (b *Books) Cut(ctx context.Context, rail string, most int) error {
+func (b *Books) Cut(ctx context.Context, rail string, most int, largest int64) error {
 	for more := true; more; {
 		err := pgx.BeginFunc(ctx, b.on, func(tx pgx.Tx) error {
 			if _, err := tx.Exec(ctx, "select pg_advisory_xact_lock(hashtextextended('bank_batches/' || $1, 0))", rail); err != nil {
@@ -105,8 +105,9 @@ func (b *Books) Cut(ctx context.Context, rail string, most int) error {
 				batch as (insert into bank_batches (id, rail)
 					select 'PPT-' || to_char(clock_timestamp() at time zone 'UTC', 'YYYYMMDD') || '-' || upper(substr(md5(gen_random_uuid()::text), 1, 12)), $1 from due
 					returning id)
-				update bank_entries set batch_id = batch.id from batch, due where key in (
-					select key from bank_entries where rail = $1 and batch_id is null and currency = (select currency from due) order by key limit $2)`, rail, most)
+				update bank_entries set batch_id = batch.id from batch, due where key in (select key from (
+					select key, sum(amount) over (order by key) as total from bank_entries
+					where rail = $1 and batch_id is null and currency = (select currency from due) order by key limit $2) as n where total <= $3)`, rail, most, largest)
 			more = tag.RowsAffected() > 0
 			return err
 		})

@@ -134,6 +134,22 @@ func TestWhatTheBooksDoNotKnowIsNobodys(t *testing.T) {
 	require.Equal(t, map[string]int{"unknown": 2}, done.Results)
 }
 
+// TestABatchHoldsNoMoreThanAFileSumsTo cuts three orders of 20,000 into files that hold
+// 50,000: what a bank's total has no digits for could never be written.
+func TestABatchHoldsNoMoreThanAFileSumsTo(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	files, folder := s.files()
+	for _, job := range s.fleet(3) {
+		require.NoError(t, s.releaseBy(files, job))
+	}
+	require.NoError(t, files.Books.Cut(t.Context(), files.Name(), 10, 5_000_000))
+	require.NoError(t, files.WriteDue(t.Context()))
+	require.Len(t, written(t, folder), 2)
+	require.Equal(t, 1, s.count("(select from bank_entries group by batch_id having sum(amount) = 4000000) as full_one"))
+	require.Zero(t, s.count("bank_entries where batch_id is null"))
+}
+
 // dying stores a file, or half of one, and fails.
 type dying struct {
 	bankfile.Store

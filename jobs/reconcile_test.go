@@ -35,7 +35,7 @@ func TestNothingIsMissingFromAReportOfReturns(t *testing.T) {
 	require.NoError(t, s.release(s.fleet(1)[0]))
 	s.exec("delete from simulator_transfers") // it reports nothing
 	returns := &acting{Rail: s.rail, able: &rail.Capabilities{ReturnsOnly: true}}
-	tomorrow := s.Now().UTC().Truncate(24 * time.Hour).AddDate(0, 0, 1)
+	tomorrow := s.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, 1)
 	for _, by := range []struct {
 		rail    rail.Rail
 		day     time.Time

@@ -49,6 +49,9 @@ type Format interface {
 	Extension() string
 	// Capabilities are what the bank behind the files promises.
 	Capabilities() rail.Capabilities
+	// Largest is what the orders of one file may sum to, in minor units; Refuse lets no
+	// single one be more.
+	Largest() int64
 	// Refuse says in a word why an order cannot go into a file, empty when it can.
 	Refuse(rail.Instruction) string
 	// Write writes a batch; the same batch always gives the same bytes.
@@ -84,9 +87,9 @@ type Books interface {
 	Find(ctx context.Context, rail string, keys []string) (map[string]Entry, error)
 	// In are the entries of a batch by their keys, none of an unknown batch.
 	In(ctx context.Context, rail, batch string) ([]Entry, error)
-	// Cut commits what is in no batch to batches of one currency and at most most
-	// entries.
-	Cut(ctx context.Context, rail string, most int) error
+	// Cut commits what is in no batch to batches of one currency, at most most entries
+	// and at most largest minor units.
+	Cut(ctx context.Context, rail string, most int, largest int64) error
 	// Unwritten are the batches whose files may be missing, without their orders.
 	Unwritten(ctx context.Context, rail string) ([]Batch, error)
 	// Written notes that a batch's file stands, by the digest of its bytes.
@@ -205,7 +208,7 @@ const batchSize = 10_000
 // WriteDue cuts what was accepted into batches and writes the files that are
 // missing, as out/<batch>.<extension>.
 func (r *Rail) WriteDue(ctx context.Context) error {
-	if err := r.Books.Cut(ctx, r.Name(), batchSize); err != nil {
+	if err := r.Books.Cut(ctx, r.Name(), batchSize, r.Format.Largest()); err != nil {
 		return err
 	}
 	batches, err := r.Books.Unwritten(ctx, r.Name())

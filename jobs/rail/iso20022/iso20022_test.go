@@ -106,6 +106,7 @@ func TestWhatCannotGoIntoAFileIsRefused(t *testing.T) {
 	require.Equal(t, rail.CodeInvalid, f.Refuse(us))
 	require.Equal(t, rail.CodeCurrencyUnsupported, f.Refuse(order(key, 1, "USD", "")))
 	require.Equal(t, rail.CodeAmountInvalid, f.Refuse(order(key, 0, "EUR", "")))
+	require.Equal(t, rail.CodeAmountInvalid, f.Refuse(order(key, 1_000_000_000_000_000_000, "EUR", "")), "more digits than an amount has")
 	require.Equal(t, rail.CodeInvalid, f.Refuse(order(key+"2345", 1, "EUR", "")), "longer than an end-to-end id")
 	_, err := iso20022.New(iso20022.Debtor{Name: "x", IBAN: "DE00"}, nil)
 	require.ErrorContains(t, err, "the paying account")

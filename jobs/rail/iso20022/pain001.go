@@ -76,12 +76,18 @@ const (
 	longestName = 140
 )
 
+// largest is what the eighteen digits of an amount or a control sum hold.
+const largest = 999_999_999_999_999_999
+
+// Largest implements bankfile.Format.
+func (*Format) Largest() int64 { return largest }
+
 // Refuse implements bankfile.Format.
 func (f *Format) Refuse(i rail.Instruction) string {
 	switch {
 	case !f.Capabilities().Takes(i.Amount.Currency):
 		return rail.CodeCurrencyUnsupported
-	case i.Amount.Amount <= 0:
+	case i.Amount.Amount <= 0 || i.Amount.Amount > largest:
 		return rail.CodeAmountInvalid
 	case i.Payee.Number.Type != account.TypeIBAN || len(i.Payee.Number.Validate()) > 0 || len(i.Key) > longestKey:
 		return rail.CodeInvalid

@@ -64,8 +64,14 @@ func (*Format) Capabilities() rail.Capabilities {
 	return rail.Capabilities{ReturnsOnly: true, Currencies: []string{"USD"}}
 }
 
-// most is what an entry's ten digits hold, in cents.
-const most = 99_999_999_99
+// What an entry's ten digits hold, and the twelve of a batch's total, in cents.
+const (
+	most    = 99_999_999_99
+	largest = 9_999_999_999_99
+)
+
+// Largest implements bankfile.Format.
+func (*Format) Largest() int64 { return largest }
 
 // Refuse implements bankfile.Format.
 func (f *Format) Refuse(i rail.Instruction) string {
