@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"time"
 
+	"parapet/graph/sandbox"
 	"parapet/internal/signin"
 	"parapet/jobs"
 	"parapet/model"
@@ -31,6 +32,9 @@ func (a *app) openDesk(queue *jobs.Queue, keys model.Keys) error {
 			{Path: jobsPath + "/jobs", Title: "Jobs", About: "What is queued, runs or failed: River's console, with retry, cancel and pause."},
 			{Path: auditPath, Title: "Audit log", About: "What operators did and what was refused, as CSV, the newest first."},
 		},
+	}
+	if a.settings.Sandbox {
+		config.Links = append(config.Links, signin.Link{Path: sandbox.Path, Title: "GraphQL", About: "Everything else, such as decisions, approvals, holds and findings, with a sign-in of its own."})
 	}
 	for _, key := range keys.Seal {
 		config.Keys = append(config.Keys, key.Secret)

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -110,4 +111,19 @@ func TestTheJobConsoleIsForOperators(t *testing.T) {
 		{"refused", "createObservations", "partner"},
 		{"done", "console PUT /api/queues/feeds/pause", "operator"},
 	}, told)
+}
+
+func TestTheDeskLeadsToEverything(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	b := w.browser(t)
+	answer, text := b.enter(t, "second-operator", "/ops")
+	require.Equal(t, http.StatusOK, answer.status)
+	require.Contains(t, text, "second-operator <button>Sign out</button>")
+	links := regexp.MustCompile(`<a href="([^"]+)">`).FindAllStringSubmatch(text, -1)
+	require.Len(t, links, 3)
+	for _, link := range links {
+		answer, _ := b.ask(t, http.MethodGet, link[1], "")
+		require.Equal(t, http.StatusOK, answer.status, link[1])
+	}
 }

@@ -71,11 +71,12 @@ func console() devissuer.Client {
 	return devissuer.Client{ID: "console", Scopes: scopes, AnyLoopback: true}
 }
 
-// users may sign in through the browser; in development a name is enough.
+// users may sign in through the browser; in development a name is enough. One more
+// is there for what two operators must approve.
 func (s *stack) users() []devissuer.User {
 	var users []devissuer.User
 	for _, c := range s.clients() {
 		users = append(users, devissuer.User{Name: c.ID, Scopes: c.Scopes, Partner: c.Partner})
 	}
-	return users
+	return append(users, devissuer.User{Name: "second-operator", Scopes: []string{string(model.ScopeOperator)}})
 }
