@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
+	"github.com/vektah/gqlparser/v2/ast"
 
 	"parapet/model"
 	"parapet/model/hazard"
@@ -88,8 +89,13 @@ func TestTheRunbookSaysWhatToDo(t *testing.T) {
 		for _, part := range []string{"\n**Means** ", "\n**Look** ", "\n**Do** "} {
 			require.Contains(t, a.section, part, a.text)
 		}
-		for _, command := range regexp.MustCompile("`parapet ops ([a-z-]+)((?: --[a-z-]+)*)").FindAllStringSubmatch(a.section, -1) {
-			require.Contains(t, verbs(), command[1], a.text)
+		for _, command := range regexp.MustCompile("`parapet ops ([a-z-]+)([^`]*)").FindAllStringSubmatch(a.section, -1) {
+			v, known := verbs()[command[1]]
+			require.True(t, known, command[0])
+			for _, flag := range regexp.MustCompile(` --([a-z-]+)`).FindAllStringSubmatch(command[2], -1) {
+				known := flag[1] == "select" || slices.ContainsFunc(v.members(), func(m *ast.FieldDefinition) bool { return kebab(m.Name) == flag[1] })
+				require.True(t, known, command[0])
+			}
 		}
 	}
 }

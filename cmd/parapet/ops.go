@@ -21,63 +21,11 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/vektah/gqlparser/v2/ast"
 
-	"parapet/graph/generated"
 	"parapet/model"
 )
 
 // opsTimeout is how long an operation may take; the server gives up after 30 s.
 const opsTimeout = 40 * time.Second
-
-// verb is one operation of operators, as the GraphQL schema has it. There is no
-// second list: what the schema says today can be done from a shell today.
-type verb struct {
-	field   *ast.FieldDefinition
-	keyword string // query or mutation
-	schema  *ast.Schema
-}
-
-// verbs are what operators can do, and everything that can be read, by name.
-func verbs() map[string]verb {
-	schema := generated.NewExecutableSchema(generated.Config{}).Schema()
-	all := map[string]verb{}
-	for keyword, root := range map[string]*ast.Definition{"query": schema.Query, "mutation": schema.Mutation} {
-		for _, field := range root.Fields {
-			said := strings.Join(strings.Fields(field.Description), " ")
-			operators := strings.Contains(said, "Scope operator") || strings.Contains(said, "of an operator")
-			if !strings.HasPrefix(field.Name, "__") && (operators || keyword == "query") {
-				all[kebab(field.Name)] = verb{field, keyword, schema}
-			}
-		}
-	}
-	return all
-}
-
-// kebab spells a name of GraphQL as a shell does: decide-claim.
-func kebab(name string) string {
-	var out strings.Builder
-	for i, r := range name {
-		if r >= 'A' && r <= 'Z' {
-			if i > 0 {
-				out.WriteByte('-')
-			}
-			r += 'a' - 'A'
-		}
-		out.WriteRune(r)
-	}
-	return out.String()
-}
-
-// members are what a verb takes: its arguments, or those of its one input.
-func (v verb) members() []*ast.FieldDefinition {
-	if input := v.field.Arguments.ForName("input"); input != nil {
-		return v.schema.Types[input.Type.Name()].Fields
-	}
-	var all []*ast.FieldDefinition
-	for _, argument := range v.field.Arguments {
-		all = append(all, &ast.FieldDefinition{Name: argument.Name, Type: argument.Type, Description: argument.Description, DefaultValue: argument.DefaultValue})
-	}
-	return all
-}
 
 // ops calls one operation of a running server and prints its answer as JSON.
 func ops(ctx context.Context, args []string, out io.Writer) error {
@@ -93,6 +41,9 @@ func ops(ctx context.Context, args []string, out io.Writer) error {
 	set := call.flags(args[0])
 	if err := parseOnly(set, args[1:]); err != nil {
 		return err
+	}
+	if missing := v.missing(call.values); len(missing) > 0 {
+		return fmt.Errorf("%s needs %s; parapet ops %s --help tells what they are", args[0], strings.Join(missing, ", "), args[0])
 	}
 	return call.run(ctx, out)
 }
@@ -138,54 +89,6 @@ func (c *opsCall) flags(name string) *flag.FlagSet {
 		})
 	}
 	return set
-}
-
-// spelt tells what to write for a type: the words of an enum, the members of an input.
-func (v verb) spelt(of *ast.Type) string {
-	def := v.schema.Types[of.Name()]
-	var parts []string
-	switch def.Kind {
-	case ast.Enum:
-		for _, word := range def.EnumValues {
-			parts = append(parts, strings.ReplaceAll(strings.ToLower(word.Name), "_", "-"))
-		}
-		return of.String() + ": " + strings.Join(parts, ", ")
-	case ast.InputObject:
-		for _, member := range def.Fields {
-			parts = append(parts, `"`+member.Name+`": `+member.Type.String())
-		}
-		return of.String() + ", as JSON: {" + strings.Join(parts, ", ") + "}"
-	default:
-		return of.String()
-	}
-}
-
-// value reads a flag as what the schema takes there. What is no scalar is JSON; a
-// list of scalars may also be written with commas.
-func (c *opsCall) value(of *ast.Type, text string) (any, error) {
-	def := c.schema.Types[of.Name()]
-	switch {
-	case of.Elem != nil && !strings.HasPrefix(strings.TrimSpace(text), "[") && def.Kind != ast.InputObject:
-		var list []any
-		for part := range strings.SplitSeq(text, ",") {
-			value, err := c.value(of.Elem, strings.TrimSpace(part))
-			if err != nil {
-				return nil, err
-			}
-			list = append(list, value)
-		}
-		return list, nil
-	case of.Elem == nil && def.Kind == ast.Enum:
-		return strings.ToUpper(strings.ReplaceAll(text, "-", "_")), nil
-	case of.Elem == nil && (def.Name == "String" || def.Name == "ID" || def.Kind == ast.Scalar && def.Name != "Int" && def.Name != "Long" &&
-		def.Name != "Boolean" && def.Name != "Float" && def.Name != "JSON" && def.Name != "Metadata"):
-		return text, nil
-	}
-	value := jsontext.Value(text)
-	if !value.IsValid() {
-		return nil, fmt.Errorf("write it as JSON, as GraphQL's %s", of)
-	}
-	return value, nil
 }
 
 // document is the operation with everything it takes as variables.
