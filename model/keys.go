@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -33,7 +34,10 @@ func (k Keys) Check() error {
 	if len(k.Seal) == 0 || len(k.Fingerprint) < 32 {
 		return errors.New("keys: one seal key of 32 bytes and a fingerprint key of at least 32 bytes are needed")
 	}
-	for _, key := range k.Seal {
+	for i, key := range k.Seal {
+		if slices.ContainsFunc(k.Seal[:i], func(other SealKey) bool { return other.ID == key.ID }) {
+			return fmt.Errorf("keys: two seal keys are called %q, and what is sealed names its key", key.ID)
+		}
 		if len(key.Secret) != 32 || key.ID == "" || len(key.ID) > 32 {
 			return fmt.Errorf("keys: seal key %q needs a name of at most 32 bytes and 32 bytes of secret", key.ID)
 		}

@@ -2,6 +2,7 @@ package model
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/google/uuid"
@@ -36,6 +37,44 @@ func (s *Service) SealedBy(ctx context.Context, actor Actor) (map[string]int64, 
 	}
 	return keys, nil
 }
+
+// TryKeys opens what each key sealed last of accounts and webhook secrets, and takes
+// the fingerprint of those accounts again. It says which key has the right name and
+// the wrong bytes; one that sealed nothing is not judged. Operators only.
+func (s *Service) TryKeys(ctx context.Context, actor Actor) error {
+	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
+		return err
+	}
+	for _, key := range s.keys.Seal {
+		mark := Keys{Seal: []SealKey{key}}.mark()
+		var methods []*payoutMethodRow
+		var endpoints []*endpointRow
+		err := firstOf(
+			s.db.NewSelect().Model(&methods).Where("substring(sealed for ?) = ?", len(mark), mark).OrderExpr("id desc").Limit(1).Scan(ctx),
+			s.db.NewSelect().Model(&endpoints).Where("substring(secret for ?) = ?", len(mark), mark).OrderExpr("id desc").Limit(1).Scan(ctx),
+		)
+		if err != nil {
+			return explain(fmt.Errorf("read secrets: %w", err))
+		}
+		for _, row := range endpoints {
+			if _, err := s.keys.open(row.Secret, place(row.Partner, row.ID, "webhook_endpoints.secret")); err != nil {
+				return fmt.Errorf("key %s does not open the secret of %s, which a key of this name sealed: %w", key.ID, nounEndpoint.id(row.ID), err)
+			}
+		}
+		for _, row := range methods {
+			number, err := row.number(s.keys)
+			if err != nil {
+				return fmt.Errorf("key %s does not open the account of %s, which a key of this name sealed: %w", key.ID, nounPayoutMethod.id(row.ID), err)
+			}
+			if s.keys.fingerprint(row.Partner, number.Canonical()) != row.Fingerprint {
+				return fmt.Errorf("%w: %s has another", errFingerprint, nounPayoutMethod.id(row.ID))
+			}
+		}
+	}
+	return nil
+}
+
+var errFingerprint = errors.New("the fingerprint key is not the one with which accounts were fingerprinted")
 
 // Reseal seals everything anew that another key than the first sealed, in batches,
 // and returns how much that was. It may be interrupted and run again at any time,

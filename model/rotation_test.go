@@ -138,3 +138,24 @@ func TestARotationThatLeftSomeIsRunAgain(t *testing.T) {
 	require.EqualValues(t, 1, must(both.Reseal(t.Context(), b.Operator)))
 	require.Equal(t, map[string]int64{"k2": 3}, must(both.SealedBy(t.Context(), b.Operator)))
 }
+
+// A key may have the right name and the wrong bytes.
+func TestKeysAreTriedOnWhatTheySealed(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	right, wrong := modeltest.Keys(), bytes.Repeat([]byte{7}, 32)
+	renamed := model.Keys{Seal: []model.SealKey{{ID: right.Seal[0].ID, Secret: wrong}}, Fingerprint: right.Fingerprint}
+	require.NoError(t, serving(t, b, renamed).TryKeys(t.Context(), b.Operator), "it has sealed nothing")
+	url := "https://hooks.example.com/"
+	_, err := b.Service.CreateWebhookEndpoint(t.Context(), b.Acme, model.WebhookEndpointRequest{URL: &url})
+	require.NoError(t, err)
+	require.ErrorContains(t, serving(t, b, renamed).TryKeys(t.Context(), b.Operator), "key test does not open the secret of whe_")
+	b.Record(modeltest.IBAN(owed(b).ID))
+	_, err = b.DB.Pool.Exec(t.Context(), "update webhook_endpoints set secret = ''")
+	require.NoError(t, err)
+	require.ErrorContains(t, serving(t, b, renamed).TryKeys(t.Context(), b.Operator), "key test does not open the account of pmt_")
+	require.ErrorContains(t, serving(t, b, model.Keys{Seal: right.Seal, Fingerprint: wrong}).TryKeys(t.Context(), b.Operator), "fingerprint key is not the one")
+	more := model.Keys{Seal: append([]model.SealKey{{ID: "young", Secret: wrong}}, right.Seal...), Fingerprint: right.Fingerprint}
+	require.NoError(t, serving(t, b, more).TryKeys(t.Context(), b.Operator))
+	require.Equal(t, model.CodeInsufficientScope, model.CodeOf(b.Service.TryKeys(t.Context(), b.Acme)))
+}

@@ -71,7 +71,7 @@ func newApp(ctx context.Context, s settings, keys model.Keys, log *slog.Logger) 
 		return a, err
 	}
 	if a.files, err = filestore.Open(s.Files); err != nil {
-		return a, err
+		return a, fmt.Errorf("PARAPET_FILES: %w", err)
 	}
 	queue, err := jobs.NewQueue(a.river)
 	if err != nil {
@@ -104,7 +104,7 @@ func (a *app) wireWorkers() error {
 		return err
 	}
 	a.rail = payment
-	feeds, err := a.settings.feeds()
+	feeds, err := a.feeds()
 	if err != nil {
 		return err
 	}

@@ -84,7 +84,29 @@ func loadSettings() (settings, error) {
 			return s, fmt.Errorf("there is no setting %s; parapet config lists them", name)
 		}
 	}
-	return s, env.Parse(&s)
+	return s, misread(env.Parse(&s))
+}
+
+// misread names the settings that could not be read, which env calls by the names of
+// our fields.
+func misread(err error) error {
+	var all env.AggregateError
+	if !errors.As(err, &all) {
+		return err
+	}
+	var named []error
+	for _, each := range all.Errors {
+		var wrong env.ParseError
+		field, known := reflect.StructField{}, false
+		if errors.As(each, &wrong) {
+			field, known = reflect.TypeFor[settings]().FieldByName(wrong.Name)
+		}
+		if known {
+			each = fmt.Errorf("%s: %w", field.Tag.Get("env"), wrong.Err)
+		}
+		named = append(named, each)
+	}
+	return errors.Join(named...)
 }
 
 // keys decodes the sealing keys.

@@ -4,11 +4,14 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"parapet/model"
 )
 
 // verdict is how a check ended.
@@ -68,7 +71,7 @@ func prescribe(out io.Writer, found []diagnosis, asJSON bool) error {
 	}
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, d := range found {
-		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\n", d.Verdict, d.Check, strings.ReplaceAll(d.Found, "\n", "; "))
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\n", d.Verdict, d.Check, oneLine(d.Found))
 		if d.Advice != "" {
 			_, _ = fmt.Fprintf(table, "\t\t-> %s\n", d.Advice)
 		}
@@ -97,6 +100,26 @@ func (w *ward) judge(check string, err error, fine, advice string) bool {
 	return true
 }
 
+// names are those of the seal keys.
+func names(keys model.Keys) string {
+	var list []string
+	for _, key := range keys.Seal {
+		list = append(list, key.ID)
+	}
+	return strings.Join(list, ", ")
+}
+
+// oneLine is an error's text on one line, what it says twice once.
+func oneLine(text string) string {
+	var lines []string
+	for line := range strings.SplitSeq(text, "\n") {
+		if line = strings.TrimSpace(line); line != "" && !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	return strings.ReplaceAll(strings.Join(lines, "; "), ":; ", ": ")
+}
+
 // examine looks at what can be reached from the settings, one thing after the
 // other; what is missing ends only what depends on it.
 func examine(ctx context.Context, s settings) []diagnosis {
@@ -107,7 +130,7 @@ func examine(ctx context.Context, s settings) []diagnosis {
 	if err == nil {
 		err = keys.Check()
 	}
-	keyed := w.judge("keys", err, fmt.Sprintf("%d seal keys, a fingerprint key", len(keys.Seal)),
+	keyed := w.judge("keys", err, "seal keys: "+names(keys)+"; a fingerprint key",
 		"Set PARAPET_SEAL_KEYS and PARAPET_FINGERPRINT_KEY to what the database was filled with.")
 	if w.examineDatabase(ctx) && keyed {
 		w.examineSecrets(ctx, keys)

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -27,12 +28,13 @@ func healthy(t *testing.T) (settings, *modeltest.Bundle) {
 	url := "https://hooks.example.com/"
 	_, err := b.Service.CreateWebhookEndpoint(t.Context(), b.Acme, model.WebhookEndpointRequest{URL: &url})
 	require.NoError(t, err)
+	b.Record(modeltest.PolicyIBAN(b.Cover("quake-circle", nil).ID))
 	keys := modeltest.Keys()
 	return settings{
 		DatabaseURL: b.URL, Issuers: []string{issuer(t, 0)}, Audience: "parapet", PartnerClaim: "partner", Connections: 20,
 		SealKeys:       []string{"test:" + base64.StdEncoding.EncodeToString(keys.Seal[0].Secret)},
 		FingerprintKey: base64.StdEncoding.EncodeToString(keys.Fingerprint),
-		Files:          t.TempDir(), Rail: "simulator", Rehearsal: true, Loopback: true, Haste: 1,
+		Files:          t.TempDir(), Rail: "simulator", Rehearsal: true, Loopback: true, Haste: 1, Roles: []string{"api", "workers"}, LogLevel: "info",
 		Feeds: []string{"usgs=" + answering(t, http.StatusOK)},
 	}, b
 }
@@ -79,6 +81,8 @@ func TestTheDoctorFindsWhatIsBroken(t *testing.T) {
 	teapot := answering(t, http.StatusTeapot)
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	payer := filepath.Join(t.TempDir(), "payer.json")
+	require.NoError(t, os.WriteFile(payer, []byte(`{"name": "Parapet", "id": "P1", "iban": "DE89370400440532013000", "bic": "COBADEFFXXX"}`), 0o600))
 	for name, test := range map[string]struct {
 		check  string
 		want   verdict
@@ -92,6 +96,13 @@ func TestTheDoctorFindsWhatIsBroken(t *testing.T) {
 		"key not base64":      {"keys", ill, func(s *settings) { s.SealKeys = []string{"test:!"} }},
 		"key too short":       {"keys", ill, func(s *settings) { s.SealKeys = []string{"test:AAAA"} }},
 		"key lost":            {"sealed secrets", ill, func(s *settings) { s.SealKeys = []string{another} }},
+		"key other":           {"keys open", ill, func(s *settings) { s.SealKeys = []string{"test" + strings.TrimPrefix(another, "k9")} }},
+		"keys called alike":   {"keys", ill, func(s *settings) { s.SealKeys = append(s.SealKeys, s.SealKeys[0]) }},
+		"fingerprints other":  {"keys open", ill, func(s *settings) { s.FingerprintKey = base64.StdEncoding.EncodeToString(make([]byte, 32)) }},
+		"roles unknown":       {"settings", ill, func(s *settings) { s.Loopback, s.Roles = false, []string{"api", "wokers"} }},
+		"no roles":            {"settings", ill, func(s *settings) { s.Loopback, s.Roles = false, nil }},
+		"no origin":           {"settings", ill, func(s *settings) { s.Loopback, s.BaseURL = false, "https://api.example.com/" }},
+		"no such log level":   {"settings", ill, func(s *settings) { s.Loopback, s.LogLevel = false, "loud" }},
 		"key older":           {"sealed secrets", watch, func(s *settings) { s.SealKeys = []string{another, s.SealKeys[0]} }},
 		"issuer down":         {"issuer http://127.0.0.1:1", ill, func(s *settings) { s.Issuers = []string{"http://127.0.0.1:1"} }},
 		"issuer's clock":      {"clock of " + slow, ill, func(s *settings) { s.Issuers = []string{slow} }},
@@ -99,9 +110,13 @@ func TestTheDoctorFindsWhatIsBroken(t *testing.T) {
 		"feed unknown":        {"feeds", ill, func(s *settings) { s.Feeds = []string{"weather=https://x.example"} }},
 		"feed broken":         {"feed usgs " + teapot, ill, func(s *settings) { s.Feeds = []string{"usgs=" + teapot + "?key=hunter2"} }},
 		"feed down":           {"feed usgs http://127.0.0.1:1", ill, func(s *settings) { s.Feeds = []string{"usgs=http://127.0.0.1:1?key=hunter2"} }},
+		"feed in the clear":   {"feeds", ill, func(s *settings) { s.Feeds = []string{"usgs=http://example.com/all?key=hunter2"} }},
 		"no feed":             {"feeds", watch, func(s *settings) { s.Feeds = nil }},
 		"files unwritable":    {"attachments", ill, func(s *settings) { s.Files = file }},
 		"no such rail":        {"rail", ill, func(s *settings) { s.Rail = "pigeon" }},
+		"bank's files unwritable": {"rail", ill, func(s *settings) {
+			s.Rail, s.RailAccount, s.RailFiles = "iso20022", payer, file
+		}},
 		"rail forgets": {"rail", ill, func(s *settings) {
 			s.Rail, s.RailURL, s.RailKeyWindow = "http", "http://127.0.0.1:1", time.Minute
 			s.RailSecrets = []string{base64.StdEncoding.EncodeToString(make([]byte, 32))}
@@ -158,10 +173,10 @@ func TestTheDoctorFindsMoneyInDoubtAtAnotherRail(t *testing.T) {
 
 func TestTheDoctorSpeaksToPeopleAndPrograms(t *testing.T) {
 	t.Parallel()
-	found := []diagnosis{{"database", well, "Postgres 15", ""}, {"rail", ill, "no answer", "Call them."}}
+	found := []diagnosis{{"database", well, "Postgres 15", ""}, {"rail", ill, "no answer:\n\tlost\n\tlost\nover", "Call them."}}
 	var text, list bytes.Buffer
 	require.NoError(t, prescribe(&text, found, false))
-	require.Equal(t, "ok    database  Postgres 15\nfail  rail      no answer\n                -> Call them.\n", text.String())
+	require.Equal(t, "ok    database  Postgres 15\nfail  rail      no answer: lost; over\n                -> Call them.\n", text.String())
 	require.NoError(t, prescribe(&list, found, true))
 	var back []diagnosis
 	require.NoError(t, json.Unmarshal(list.Bytes(), &back))
@@ -173,6 +188,10 @@ func TestTheDoctorsVerdictIsTheExitCode(t *testing.T) {
 	t.Setenv("OIDC_ISSUER", "")
 	t.Setenv("PARAPET_FILES", t.TempDir())
 	require.ErrorContains(t, doctor(t.Context(), []string{"--json"}, &bytes.Buffer{}), "checks failed")
+	t.Setenv("PARAPET_CONNECTIONS", "many")
+	var unread bytes.Buffer
+	require.Error(t, doctor(t.Context(), nil, &unread))
+	require.Contains(t, unread.String(), "PARAPET_CONNECTIONS: ")
 	t.Setenv("PARAPET_TYPO", "1")
 	var out bytes.Buffer
 	require.ErrorContains(t, doctor(t.Context(), nil, &out), "1 of 1 checks failed")

@@ -151,6 +151,8 @@ func (w *ward) examineSecrets(ctx context.Context, keys model.Keys) {
 	default:
 		w.say("sealed secrets", well, "all by known keys", "")
 	}
+	w.judge("keys open", w.service.TryKeys(ctx, model.System()), "what they sealed",
+		"Use the very keys with which this database was filled; a key keeps its name and its bytes.")
 }
 
 func (w *ward) examineIssuers(ctx context.Context) {
@@ -195,7 +197,7 @@ func (w *ward) get(ctx context.Context, client *http.Client, address string) (ht
 }
 
 func (w *ward) examineFeeds(ctx context.Context) {
-	feeds, err := w.settings.feeds()
+	feeds, err := w.feeds()
 	if err != nil {
 		w.say("feeds", ill, err.Error(), "Correct PARAPET_FEEDS.")
 		return

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -119,4 +120,19 @@ func report(out io.Writer, o jobs.Observed) {
 	}
 	_, _ = fmt.Fprintf(out, "created %d, revised %d, unchanged %d, rejected %d, other events %d, in the future %d, unreadable rows %d\n",
 		o.Created, o.Revised, o.Unchanged, o.Rejected, o.Skipped, o.Left, len(o.Problems)-min(o.Rejected, len(o.Problems)))
+}
+
+// feeds are the live feeds to poll. What decides claims comes over https.
+func (a *app) feeds() ([]jobs.FeedAddress, error) {
+	feeds, err := a.settings.feeds()
+	for _, f := range feeds {
+		address, bad := url.Parse(f.URL)
+		if bad != nil {
+			return nil, fmt.Errorf("PARAPET_FEEDS: the address of %s cannot be read", f.Source)
+		}
+		if wrong := a.guard.Refuse(address); wrong != "" {
+			return nil, fmt.Errorf("PARAPET_FEEDS: %s: %s", feed.Name(f.URL), strings.TrimSuffix(wrong, "."))
+		}
+	}
+	return feeds, err
 }

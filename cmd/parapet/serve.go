@@ -7,7 +7,9 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/url"
 	"os"
+	"slices"
 
 	"parapet/jobs/rail"
 	"parapet/migrations"
@@ -89,9 +91,15 @@ func (s settings) complete() error {
 	need(len(s.SealKeys) > 0, "PARAPET_SEAL_KEYS is missing: name:base64 of 32 random bytes, for example k1:$(head -c 32 /dev/urandom | base64)")
 	need(s.FingerprintKey != "", "PARAPET_FINGERPRINT_KEY is missing: base64 of 32 random bytes")
 	need(s.Rail != "", "PARAPET_RAIL is missing: name the payment rail; simulator pays nobody")
+	known := func(role string) bool { return role == "api" || role == "workers" }
+	need(len(s.Roles) > 0 && !slices.ContainsFunc(s.Roles, func(role string) bool { return !known(role) }), "PARAPET_ROLES: use api, workers, or both with a comma between")
+	origin, err := url.Parse(s.BaseURL)
+	need(s.BaseURL == "" || err == nil && (origin.Scheme == "https" || origin.Scheme == "http") && s.BaseURL == origin.Scheme+"://"+origin.Host && origin.Host != "",
+		"PARAPET_BASE_URL: use an origin without a path, https://api.example.com")
 	need(!s.Loopback, "PARAPET_LOOPBACK_TARGETS is for parapet dev: a partner could make this server call itself")
 	need(s.Haste <= 1, "PARAPET_HASTE is for parapet dev: partners rely on the schedule of webhook attempts")
-	return errors.Join(missing...)
+	_, err = logger(io.Discard, s.LogLevel)
+	return errors.Join(append(missing, err)...)
 }
 
 // migrate brings the database to this release's schema.

@@ -75,20 +75,19 @@ func (v verb) missing(given map[string]any) (flags []string) {
 func (v verb) spelt(of *ast.Type) string {
 	def := v.schema.Types[of.Name()]
 	var parts []string
-	switch def.Kind {
-	case ast.Enum:
-		for _, word := range def.EnumValues {
-			parts = append(parts, strings.ReplaceAll(strings.ToLower(word.Name), "_", "-"))
-		}
-		return of.String() + ": " + strings.Join(parts, ", ")
-	case ast.InputObject:
+	if def.Kind == ast.InputObject {
 		for _, member := range def.Fields {
 			parts = append(parts, `"`+member.Name+`": `+member.Type.String())
 		}
 		return of.String() + ", as JSON: {" + strings.Join(parts, ", ") + "}"
-	default:
+	}
+	for _, word := range def.EnumValues {
+		parts = append(parts, strings.ReplaceAll(strings.ToLower(word.Name), "_", "-"))
+	}
+	if len(parts) == 0 {
 		return of.String()
 	}
+	return of.String() + ": " + strings.Join(parts, ", ")
 }
 
 // value reads a flag as what the schema takes there. What is no scalar is JSON; a

@@ -24,10 +24,17 @@ type Store interface {
 
 // Open opens what the setting names: an s3:// address, or a folder.
 func Open(where string) (Store, error) {
+	var store Store
+	var err error
 	if strings.HasPrefix(where, "s3://") {
-		return OpenS3(where)
+		store, err = OpenS3(where)
+	} else {
+		store, err = OpenFolder(where)
 	}
-	return OpenFolder(where)
+	if err != nil {
+		return nil, err // and not a store that is none
+	}
+	return store, nil
 }
 
 // Folder is a folder of objects. Keys are paths with slashes below it; a key
@@ -37,11 +44,11 @@ type Folder struct{ root *os.Root }
 // OpenFolder makes the folder where it is missing.
 func OpenFolder(dir string) (*Folder, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("attachment folder: %w", err)
+		return nil, fmt.Errorf("file store: %w", err)
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, fmt.Errorf("attachment folder: %w", err)
+		return nil, fmt.Errorf("file store: %w", err)
 	}
 	return &Folder{root}, nil
 }

@@ -60,8 +60,20 @@ func TestS3StoresAndReads(t *testing.T) {
 func TestAddressesThatAreNone(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{"s3://", "s3:///x", "s3://bucket?endpoint=%zz"} {
-		_, err := filestore.Open(address)
-		require.ErrorContains(t, err, "attachment store", address)
+		store, err := filestore.Open(address)
+		require.ErrorContains(t, err, "file store", address)
+		unclosed(t, store)
+	}
+	store, err := filestore.Open("/proc/nowhere")
+	require.ErrorContains(t, err, "file store")
+	unclosed(t, store)
+}
+
+// unclosed is no store, neither one that is nil inside.
+func unclosed(t *testing.T, store filestore.Store) {
+	t.Helper()
+	if store != nil {
+		t.Fatalf("%#v could be closed", store)
 	}
 }
 

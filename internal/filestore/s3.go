@@ -29,15 +29,15 @@ type Bucket struct {
 func OpenS3(address string) (*Bucket, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "s3" || u.Host == "" {
-		return nil, fmt.Errorf("attachment store %q: use s3://bucket/prefix?endpoint=https://host&region=name", address)
+		return nil, fmt.Errorf("file store %q: use s3://bucket/prefix?endpoint=https://host&region=name", address)
 	}
 	query, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
-		return nil, fmt.Errorf("attachment store: %w", err)
+		return nil, fmt.Errorf("file store: %w", err)
 	}
 	endpoint, err := url.Parse(query.Get("endpoint"))
 	if err != nil {
-		return nil, fmt.Errorf("attachment store: endpoint: %w", err)
+		return nil, fmt.Errorf("file store: endpoint: %w", err)
 	}
 	if endpoint.Host == "" {
 		endpoint = &url.URL{Scheme: "https", Host: "s3.amazonaws.com"}
@@ -47,7 +47,7 @@ func OpenS3(address string) (*Bucket, error) {
 		Secure: endpoint.Scheme == "https", Region: query.Get("region"),
 	})
 	if err != nil {
-		return nil, fmt.Errorf("attachment store: %w", err)
+		return nil, fmt.Errorf("file store: %w", err)
 	}
 	return &Bucket{client, u.Host, strings.Trim(u.Path, "/")}, nil
 }
