@@ -28,7 +28,7 @@ func healthy(t *testing.T) (settings, *modeltest.Bundle) {
 	url := "https://hooks.example.com/"
 	_, err := b.Service.CreateWebhookEndpoint(t.Context(), b.Acme, model.WebhookEndpointRequest{URL: &url})
 	require.NoError(t, err)
-	b.Record(modeltest.PolicyIBAN(b.Cover("quake-circle", nil).ID))
+	b.Record(modeltest.PolicyIBAN(b.Cover("rain-excess", nil).ID))
 	keys := modeltest.Keys()
 	return settings{
 		DatabaseURL: b.URL, Issuers: []string{issuer(t, 0)}, Audience: "parapet", PartnerClaim: "partner", Connections: 20,
