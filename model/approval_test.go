@@ -145,6 +145,29 @@ func TestAChangedAccountWaitsADayOrForOneApproval(t *testing.T) {
 	require.Equal(t, "GB29NWBK60161331926819", b.Rail.Orders[0].Number.IBAN.IBAN)
 }
 
+// TestAnAccountOfThePolicyThatStepsInWaitsToo brings another account in by the back door:
+// as the policy's, which is the first of its kind, and then takes the claim's own away.
+func TestAnAccountOfThePolicyThatStepsInWaitsToo(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	claim := owed(b)
+	b.Record(modeltest.IBAN(claim.ID))
+	b.Verify()
+	other := british(claim.ID)
+	other.ClaimID, other.PolicyID = nil, &claim.PolicyID
+	b.Record(other)
+	b.Verify()
+	third := modeltest.IBAN(claim.ID)
+	third.Number.IBAN.IBAN = "DE14370400440000000002"
+	b.Rail.Verify = func(*model.Payee) (bool, string) { return false, "account_closed" }
+	b.Record(third)
+	b.Work()
+	require.Empty(t, b.Rail.Orders)
+	payout := only(t, b, claim)
+	require.Equal(t, "pending", payout.Status)
+	require.WithinDuration(t, b.Now().Add(24*time.Hour), *payout.NextAttemptAt, time.Minute)
+}
+
 func TestManyApproversAtOnceLeaveTwoApprovals(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)

@@ -201,11 +201,12 @@ func (u *unit) addMethod(ctx context.Context, row *payoutMethodRow, claim *claim
 
 // cool makes an account wait that takes the place of another one that was, or was
 // about to be, paid to. Whoever stole a partner's credentials changes the account
-// first. The same account recorded again waits no longer than before.
+// first. The same account recorded again waits no longer than before. A policy's
+// account takes the place of its claims' own too, as soon as they are gone.
 func (u *unit) cool(ctx context.Context, row *payoutMethodRow) error {
 	var serving []payoutMethodRow
 	err := u.NewSelect().Model(&serving).Where("pm.policy_id = ?", row.PolicyID).Where("pm.partner = ?", row.Partner).
-		Where("pm.claim_id is null or pm.claim_id = ?", row.ClaimID).Where("pm.status <> ?", MethodReplaced).OrderExpr("pm.id").Scan(ctx)
+		Where("?0::uuid is null or pm.claim_id is null or pm.claim_id = ?0", row.ClaimID).Where("pm.status <> ?", MethodReplaced).OrderExpr("pm.id").Scan(ctx)
 	if err != nil {
 		return fmt.Errorf("read payout methods: %w", err)
 	}
