@@ -64,6 +64,7 @@ type settings struct {
 	Desk           bool          `env:"PARAPET_DESK" envDefault:"false" help:"whether /ops is there: pages of operators, behind a sign-in at the first issuer; set PARAPET_BASE_URL with it; always in development"`
 	DeskClient     string        `env:"PARAPET_DESK_CLIENT" envDefault:"console" help:"the OAuth client of these pages; it returns to /ops/callback"`
 	DeskSecret     string        `env:"PARAPET_DESK_SECRET" secret:"true" help:"the secret of that client; empty for a public one"`
+	DeskParams     []string      `env:"PARAPET_DESK_PARAMS" help:"what the issuer wants to be asked with for these pages, name=value with commas between: resource=…, audience=…, or another scope=…"`
 	LogLevel       string        `env:"PARAPET_LOG_LEVEL" envDefault:"info" help:"debug, info, warn or error"`
 }
 

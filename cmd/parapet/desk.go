@@ -25,8 +25,12 @@ func (a *app) openDesk(queue *jobs.Queue, keys model.Keys) error {
 	if !a.settings.Desk {
 		return nil
 	}
+	more, err := pairs(a.settings.DeskParams)
+	if err != nil {
+		return fmt.Errorf("PARAPET_DESK_PARAMS: %w", err)
+	}
 	config := signin.Config{
-		Issuer: a.settings.Issuers[0], Client: a.settings.DeskClient, Secret: a.settings.DeskSecret,
+		More: more, Issuer: a.settings.Issuers[0], Client: a.settings.DeskClient, Secret: a.settings.DeskSecret,
 		Origin: a.settings.BaseURL, Plain: a.settings.Loopback, Now: time.Now,
 		Links: []signin.Link{
 			{Path: jobsPath + "/jobs", Title: "Jobs", About: "What is queued, runs or failed: River's console, with retry, cancel and pause."},

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -42,13 +43,23 @@ func (t *tokens) flags(set *flag.FlagSet) {
 	set.StringVar(&t.clientSecret, "client-secret", "", "its secret; PARAPET_CLIENT_SECRET")
 	set.StringVar(&t.issuer, "issuer", "", "where it gets them; what the server names without it")
 	set.Func("token-param", "name=value that the issuer wants to be asked with, such as resource=… or audience=…, or another scope=…; may be repeated", func(text string) error {
-		name, value, is := strings.Cut(text, "=")
-		if !is {
-			return errors.New("write name=value")
-		}
-		t.more.Add(name, value)
-		return nil
+		one, err := pairs([]string{text})
+		maps.Copy(t.more, one)
+		return err
 	})
+}
+
+// pairs reads name=value.
+func pairs(texts []string) (url.Values, error) {
+	read := url.Values{}
+	for _, text := range texts {
+		name, value, is := strings.Cut(text, "=")
+		if !is || name == "" {
+			return nil, errors.New("write name=value")
+		}
+		read.Set(name, value)
+	}
+	return read, nil
 }
 
 // settle takes from the environment what the flags leave open, and refuses when

@@ -46,6 +46,9 @@ type Config struct {
 	Issuer string // signs people in; its access tokens are judged by the visit
 	Client string // OAuth client, which returns to /ops/callback
 	Secret string // of the client; empty for a public one
+	// More is what this issuer wants to be asked with besides, so that its access token
+	// is one for us: a resource, an audience, or scopes of its own.
+	More url.Values
 	// Origin is this server as browsers see it, such as https://api.example.com; empty
 	// takes what the request names.
 	Origin string
@@ -159,7 +162,7 @@ func (d *Desk) enter(w http.ResponseWriter, r *http.Request) {
 		State: rand.Text(), Nonce: rand.Text(), Verifier: oauth2.GenerateVerifier(), To: inside(query.Get("to")),
 		Until: d.config.Now().Add(signInLife),
 	}
-	options := []oauth2.AuthCodeOption{oidc.Nonce(p.Nonce), oauth2.S256ChallengeOption(p.Verifier)}
+	options := append(d.more(), oidc.Nonce(p.Nonce), oauth2.S256ChallengeOption(p.Verifier))
 	if query.Has("again") {
 		options = append(options, oauth2.SetAuthURLParam("prompt", "select_account"))
 	}
@@ -215,7 +218,7 @@ func (d *Desk) redeem(r *http.Request, p pending, code string) (model.Actor, err
 		return model.Actor{}, err
 	}
 	ctx := oidc.ClientContext(r.Context(), d.config.HTTP)
-	token, err := oauth.Exchange(ctx, code, oauth2.VerifierOption(p.Verifier))
+	token, err := oauth.Exchange(ctx, code, append(d.more(), oauth2.VerifierOption(p.Verifier))...)
 	if err != nil {
 		return model.Actor{}, fmt.Errorf("redeem code: %w", err)
 	}
@@ -228,6 +231,14 @@ func (d *Desk) redeem(r *http.Request, p pending, code string) (model.Actor, err
 		return model.Actor{}, errors.New("id token: it is of another sign-in")
 	}
 	return visit.From(r.Context()).AdmitBy(r.Context(), "Bearer "+token.AccessToken)
+}
+
+// more is said to the issuer with both requests (RFC 8707 section 2).
+func (d *Desk) more() (options []oauth2.AuthCodeOption) {
+	for name := range d.config.More {
+		options = append(options, oauth2.SetAuthURLParam(name, d.config.More.Get(name)))
+	}
+	return options
 }
 
 func (d *Desk) leave(w http.ResponseWriter, _ *http.Request) {

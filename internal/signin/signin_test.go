@@ -33,6 +33,7 @@ type world struct {
 	later  atomic.Int64                   // nanoseconds that the clock is ahead
 	lie    func(map[string]any)           // about the token answer; nil is honest
 	heard  func(who model.Actor, e error) // nil hears nothing
+	asked  url.Values                     // with the last request for a token
 }
 
 func (w *world) now() time.Time { return time.Now().Add(time.Duration(w.later.Load())) }
@@ -100,6 +101,8 @@ func (w *world) open(t *testing.T) {
 // token is the issuer's, with a lie where a test wants one.
 func (w *world) token(rw http.ResponseWriter, r *http.Request) {
 	recorded := httptest.NewRecorder()
+	_ = r.ParseForm()
+	w.asked = r.PostForm
 	w.Handler().ServeHTTP(recorded, r)
 	var answer map[string]any
 	if w.lie == nil || json.Unmarshal(recorded.Body.Bytes(), &answer) != nil {
@@ -375,4 +378,21 @@ func TestComesBackToPagesOfOurs(t *testing.T) {
 		answer, _ = b.ask(http.MethodGet, answer.header.Get("Location"), nil)
 		require.Equal(t, "/ops", answer.header.Get("Location"), to)
 	}
+}
+
+// Many issuers give a token for an API only to those who ask for it.
+func TestAnIssuerIsAskedAsItWants(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.config.More = url.Values{"resource": {"urn:parapet"}}
+	w.open(t)
+	b := w.browser(t)
+	answer, _ := b.ask(http.MethodGet, "/ops/sign-in", nil)
+	asked, err := url.Parse(answer.header.Get("Location"))
+	require.NoError(t, err)
+	require.Equal(t, "urn:parapet", asked.Query().Get("resource"))
+	require.Equal(t, "openid operator", asked.Query().Get("scope"))
+	answer, text := b.signIn("olga")
+	require.Equal(t, http.StatusSeeOther, answer.status, text)
+	require.Equal(t, "urn:parapet", w.asked.Get("resource"))
 }
