@@ -111,6 +111,31 @@ await check("a shell is told why it has no token, or a bad one", async () => {
 	await assert.rejects(ops("job-counts", ...own, "--token-param", "scope=quotes:read"), /insufficient_scope: .*operator/);
 });
 
+// browse follows an address as a browser does, with its cookies, to a page.
+async function browse(jar, address, form) {
+	for (;;) {
+		const { origin } = new URL(address);
+		const known = (jar[origin] ??= {});
+		const headers = { Cookie: Object.entries(known).map(([name, value]) => `${name}=${value}`).join("; ") };
+		const answer = await fetch(address, { redirect: "manual", headers, ...(form && { method: "POST", body: new URLSearchParams(form) }) });
+		for (const cookie of answer.headers.getSetCookie()) {
+			const [, name, value] = /^([^=]+)=([^;]*)/.exec(cookie);
+			known[name] = value;
+		}
+		if (!answer.headers.has("Location")) return { address, status: answer.status, text: await answer.text() };
+		[address, form] = [new URL(answer.headers.get("Location"), address).href, undefined];
+	}
+}
+
+await check("an operator signs in at the desk", async () => {
+	const jar = {};
+	const login = await browse(jar, `${ready.base_url}/ops/jobs`);
+	const consent = await browse(jar, login.address, { prompt: "login", login: "olive", password: "-" });
+	const page = await browse(jar, consent.address, { prompt: "consent" });
+	assert.deepEqual([page.status, page.address], [200, `${ready.base_url}/ops/jobs/jobs`], page.text);
+	assert.match((await browse(jar, `${ready.base_url}/ops`)).text, /olive <button>Sign out/);
+});
+
 await check("a new key works within 30 seconds", async () => {
 	const old = await kid();
 	process.kill(Number(process.env.ISSUER_PID), "SIGHUP");

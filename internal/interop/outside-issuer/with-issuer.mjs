@@ -31,6 +31,8 @@ function provider(issuer) {
 			{ ...client, client_id: "acme", grant_types: ["client_credentials"], scope },
 			{ ...client, client_id: "nobody", grant_types: ["client_credentials"], scope },
 			{ ...client, client_id: "olive", grant_types: ["client_credentials"], scope },
+			// The operators' pages: on this machine, at any port.
+			{ client_id: "console", application_type: "native", token_endpoint_auth_method: "none", grant_types: ["authorization_code"], redirect_uris: ["http://127.0.0.1/ops/callback"], id_token_signed_response_alg: "ES256" },
 			// An ID token's audience is its client: this one is called like the service,
 			// so that nothing but its kind speaks against its ID tokens.
 			{ ...client, client_id: audience, grant_types: ["urn:openid:params:grant-type:ciba"], scope: "openid", backchannel_token_delivery_mode: "poll" },
@@ -40,7 +42,7 @@ function provider(issuer) {
 		enabledJWA: { idTokenSigningAlgValues: ["ES256"] },
 		features: {
 			clientCredentials: { enabled: true },
-			devInteractions: { enabled: false },
+			devInteractions: { enabled: true }, // forms that believe every name
 			resourceIndicators: { enabled: true, getResourceServerInfo: (_, indicator) => resources[indicator] },
 			// Gives real ID tokens without a browser: everybody consents at once. The
 			// binding message becomes the nonce that a browser's request would carry.
