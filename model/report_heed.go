@@ -101,10 +101,7 @@ func (m *matching) settled(out outgoing, line *lineRow) (LineResult, error) {
 		why = ResultState
 	}
 	if why != "" {
-		if row.underway() || row.Status == PayoutPending || row.Status == PayoutBlocked {
-			return why, m.blockLocked(out.claim, row, BlockedRailMismatch)
-		}
-		return why, nil
+		return why, m.bar(out.claim, row, why == ResultState)
 	}
 	if row.underway() {
 		if err := m.accepted(out, line); err != nil {
@@ -113,6 +110,25 @@ func (m *matching) settled(out outgoing, line *lineRow) (LineResult, error) {
 	}
 	row.ReconciledAt = &m.now
 	return ResultReconciled, m.stepPayout(out.claim, row, PayoutReconciled, fmt.Sprintf("The rail's report confirms the payout of %s.", row.money()))
+}
+
+// bar keeps what its beneficiary may have already from being sent once more: a payout,
+// or what takes the place of one that was given up, where the whole of it arrived.
+func (m *matching) bar(claim *claimRow, row *payoutRow, whole bool) error {
+	again := slices.IndexFunc(m.siblings[claim.ID], func(p *payoutRow) bool { return p.ReplacesPayoutID != nil && *p.ReplacesPayoutID == row.ID })
+	switch {
+	case row.Status == PayoutCancelled && !row.Settled && whole && again >= 0:
+		row = m.siblings[claim.ID][again]
+		if _, locked := m.locked[row.ID]; !locked { // the claim is, and with it all its payouts
+			m.since(&row.header)
+			m.locked[row.ID] = outgoingOf(claim, row)
+		}
+		return m.bar(claim, row, whole)
+	case row.underway() || row.Status == PayoutPending || row.Status == PayoutBlocked:
+		return m.blockLocked(claim, row, BlockedRailMismatch)
+	default:
+		return nil
+	}
 }
 
 // accepted is the rail's answer that did not arrive.

@@ -174,6 +174,27 @@ func TestMoneyReportedUnderAHoldIsNotSentOnceMore(t *testing.T) {
 	require.Len(t, b.Rail.Orders, 1)
 }
 
+// TestWhatWasGivenUpForLostBarsItsReplacement lets the money of a payout that was
+// cancelled arrive, when another one already waits in its place.
+func TestWhatWasGivenUpForLostBarsItsReplacement(t *testing.T) {
+	t.Parallel()
+	b, claim, payout := ending(t, modeltest.Mismatched)
+	_, err := resolve(t, b, payout, model.PayoutCancelled, "", false)
+	require.NoError(t, err)
+	part := line(payout, "settled")
+	part.Amount.Amount--
+	require.Equal(t, map[string]int{"amount": 1}, reconcile(t, b, "part of it", part).Results)
+	require.Equal(t, "approval_required", *b.Claim(claim.ID).Payouts[1].BlockedReason, "that is what it was cancelled for")
+	require.Equal(t, map[string]int{"state": 1}, reconcile(t, b, "all of it", line(payout, "settled")).Results)
+	again := b.Claim(claim.ID).Payouts[1]
+	require.Equal(t, "rail_mismatch", *again.BlockedReason)
+	_, err = approve(t, b, "ann", again)
+	require.Equal(t, model.CodeStateConflict, failure(t, err).Code)
+	_, err = resolve(t, b, again, model.PayoutCancelled, "", true)
+	require.NoError(t, err)
+	require.Equal(t, "closed", b.Claim(claim.ID).Status)
+}
+
 func TestEveryEmptyReportIsReadForWhatItLacks(t *testing.T) {
 	t.Parallel()
 	b, _, _ := ending(t, modeltest.Accepted)
