@@ -10,7 +10,7 @@
 //	release_slice         slices    pays all that is due, where the rail   the sweep asks again while it is due
 //	                                takes slices
 //	write_files           sweeps    writes a bank's files                  the next period tries again
-//	delete_files          sweeps    removes documents that were erased     tried again; nothing else knows of them
+//	delete_files          sweeps    removes documents without a record     tried again; nothing else knows of them
 //	poll_feed             feeds     reads a hazard feed                    the next period tries again
 //	drain_endpoint        webhooks   sends an endpoint its events           a sweep starts another
 //	sweep                 sweeps    moves what is due, revives lost jobs   the next period tries again
