@@ -23,12 +23,12 @@ import (
 )
 
 // BenchmarkRelease releases payouts by River's workers through the simulator, one job
-// each, and by a bare loop of the same statements (see bareRelease), in turns, so that
-// what else the machine does burdens both; then slices, by River's workers too,
-// through a rail of files. Statements are prepared, and the tables have statistics,
+// each, by a bare loop of the same statements (see bareRelease), and in slices, by
+// River's workers too, through a rail of files: in turns, so that what else the machine
+// does burdens all of them. Statements are prepared, and the tables have statistics,
 // before anything is measured.
 func BenchmarkRelease(b *testing.B) {
-	const warm, turns, turn, callers = 200, 6, 200, 16
+	const warm, turns, turn, sliced, callers = 200, 4, 300, 6 * sliceSize, 16
 	s := openWith(b, atOnce, modeltest.Unchecked())
 	fleet := s.fleet(2*warm + 2*turns*turn)
 	next := func(n int) (jobs []model.ReleasePayout) {
@@ -53,43 +53,47 @@ func BenchmarkRelease(b *testing.B) {
 		}
 		return work(jobs)
 	}
+	releaseSlices := inSlices(b, (turns+1)*sliced)
 	release(warm)
 	bareRelease(warm)
-	s.exec("analyze") // as autovacuum does
-	var ours, bare time.Duration
+	releaseSlices(sliced)
+	s.exec("vacuum analyze") // as autovacuum does
+	var ours, bare, slicing time.Duration
 	for range turns {
 		ours += release(turn)
 		bare += bareRelease(turn)
+		slicing += releaseSlices(sliced)
 	}
-	inSlices := slicesPerSecond(b)
 	s.sound(2*warm + 2*turns*turn)
 	for b.Loop() {
 	}
-	single := turns * turn / ours.Seconds()
+	single, slice := turns*turn/ours.Seconds(), turns*sliced/slicing.Seconds()
 	b.ReportMetric(single, "payouts/s")
 	b.ReportMetric(turns*turn/bare.Seconds(), "bare/s")
 	b.ReportMetric(bare.Seconds()/ours.Seconds(), "of-bare")
-	b.ReportMetric(inSlices, "sliced/s")
-	b.ReportMetric(inSlices/single, "of-single")
+	b.ReportMetric(slice, "sliced/s")
+	b.ReportMetric(slice/single, "of-single")
 }
 
-// slicesPerSecond is how many payouts go out in a second through a rail of files.
-func slicesPerSecond(b *testing.B) float64 {
+// inSlices has a fleet wait for a rail of files. What it returns lets so many of them go
+// out and tells how long that took.
+func inSlices(b *testing.B, all int) func(n int) time.Duration {
 	b.Helper()
-	const warm, sliced = 4 * sliceSize, 20 * sliceSize
 	s := openWith(b, atOnce, modeltest.Unchecked())
 	s.serve(true)
-	s.fleet(warm + sliced)
-	s.exec("update payouts set next_attempt_at = next_attempt_at + interval '1 year' where id in (select id from payouts order by id limit $1)", sliced)
+	s.fleet(all)
+	s.exec("update payouts set next_attempt_at = next_attempt_at + interval '1 year'")
 	files, _ := s.files()
 	work := s.queue(files)
-	ask := slices.Repeat([]river.InsertManyParams{{Args: model.ReleaseSlice{}, InsertOpts: options(model.ReleaseSlice{}.Kind())}}, 3)
-	work(ask)
-	s.exec("update payouts set next_attempt_at = next_attempt_at - interval '1 year' where status = 'pending'")
-	s.exec("analyze")
-	took := work(ask)
-	s.sound(warm + sliced)
-	return sliced / took.Seconds()
+	gone := 0
+	return func(n int) time.Duration {
+		s.exec("update payouts set next_attempt_at = created_at where id in (select id from payouts where status = 'pending' order by id limit $1)", n)
+		s.exec("vacuum analyze")
+		took := work(slices.Repeat([]river.InsertManyParams{{Args: model.ReleaseSlice{}, InsertOpts: options(model.ReleaseSlice{}.Kind())}}, queues[queueSlices].MaxWorkers))
+		gone += n
+		s.sound(gone)
+		return took
+	}
 }
 
 // queue are River's workers of payouts by a rail, as in production but without what
