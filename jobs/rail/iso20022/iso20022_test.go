@@ -143,7 +143,7 @@ func TestStatusReports(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []rail.Line{
 		{Key: "pay_a.1", Reference: "s1", Amount: money.New(1250, "EUR"), Status: rail.Rejected, Code: "AC04", Date: day},
-		{Key: "pay_b.1", Reference: "R2", Status: rail.Settled, Date: day},
+		{Key: "pay_b.1", Reference: "R2", Status: rail.Underway, Date: day},
 		{Key: "pay_c.1", Reference: "s3", Status: rail.Underway, Date: day},
 	}, lines)
 	whole := strings.Replace(status[:strings.Index(status, "<OrgnlPmtInfAndSts>")], "PART", "RJCT", 1) + "</CstmrPmtStsRpt></Document>"

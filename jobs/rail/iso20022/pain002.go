@@ -39,11 +39,11 @@ type transactionXML struct {
 	Amount    *amountXML  `xml:"OrgnlTxRef>Amt>InstdAmt"`
 }
 
-// statuses are the words of ExternalPaymentTransactionStatus1Code that decide;
-// any other is under way.
-var statuses = map[string]rail.LineStatus{
-	"RJCT": rail.Rejected, "CANC": rail.Rejected, "ACSC": rail.Settled, "ACCC": rail.Settled,
-}
+// statuses are the words of ExternalPaymentTransactionStatus1Code that decide; any
+// other is under way. ACSC is: the code set warns that it tells a status and is no
+// financial information. The statement books what it announces, and money is
+// reconciled once.
+var statuses = map[string]rail.LineStatus{"RJCT": rail.Rejected, "CANC": rail.Rejected}
 
 func statusOf(word string) rail.LineStatus {
 	if status, decides := statuses[word]; decides {
