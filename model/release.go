@@ -257,7 +257,7 @@ func (u *unit) knownOf(ctx context.Context, rail string, slice []outgoing) (*kno
 		return u.NewSelect().Model((*payoutMethodRow)(nil)).Where("pm.id = any($1)").String()
 	})
 	u.later.Queue(text, methods).Query(func(rows pgx.Rows) error {
-		var found []payoutMethodRow
+		found := make([]payoutMethodRow, 0, len(methods))
 		err := u.svc.all(rows, text, &found)
 		for i := range found {
 			k.methods[found[i].ID] = &found[i]

@@ -42,13 +42,13 @@ func (u *unit) blockLocked(claim *claimRow, row *payoutRow, reason BlockedReason
 // stories have come, in two statements however many they are. A row that is not
 // as it was read is a conflict.
 func (u *unit) keepPayouts(slice []outgoing) {
-	var ids, claims []uuid.UUID
-	told := make(map[uuid.UUID]bool, len(slice))
-	var partners, owners, from, status []string
-	var reasons, held, providers, references []*string
-	var was, versions, sequences []int64
-	var attempts, keys []int
-	var due, released, reconciled []*time.Time
+	n := len(slice)
+	ids, claims, told := make([]uuid.UUID, 0, n), make([]uuid.UUID, 0, n), make(map[uuid.UUID]bool, n)
+	partners, owners, from, status := make([]string, 0, n), make([]string, 0, n), make([]string, 0, n), make([]string, 0, n)
+	reasons, held, providers, references := make([]*string, 0, n), make([]*string, 0, n), make([]*string, 0, n), make([]*string, 0, n)
+	was, versions, sequences := make([]int64, 0, n), make([]int64, 0, n), make([]int64, 0, n)
+	attempts, keys := make([]int, 0, n), make([]int, 0, n)
+	due, released, reconciled := make([]*time.Time, 0, n), make([]*time.Time, 0, n), make([]*time.Time, 0, n)
 	for _, out := range slice {
 		row := out.row
 		if row.Version == out.was {

@@ -49,6 +49,7 @@ func (s *Service) ReleaseSlice(ctx context.Context, rail string, most int, enter
 			return err
 		}
 		taken, ended, stuck = len(slice), nil, nil
+		u.events, u.entries, u.postings = make([]eventRow, 0, 2*taken), make([]timelineRow, 0, 2*taken), make([]postingSet, 0, taken)
 		if len(slice) == 0 {
 			return nil
 		}
@@ -65,8 +66,7 @@ func (s *Service) ReleaseSlice(ctx context.Context, rail string, most int, enter
 
 // enter hands the orders over that go out and records what the rail said.
 func (u *unit) enter(ctx context.Context, rail string, slice []outgoing, orders []*Release, enter Enter) ([]Ended, error) {
-	var outs []outgoing
-	var going []*Release
+	outs, going := make([]outgoing, 0, len(slice)), make([]*Release, 0, len(slice))
 	for i, order := range orders {
 		if order != nil && order.Doubt { // it cannot be; if it is, the sweep settles each by itself
 			return nil, fmt.Errorf("%s was sent before under its key", order.PayoutID)
@@ -96,9 +96,9 @@ func (u *unit) enter(ctx context.Context, rail string, slice []outgoing, orders 
 // due locks payouts that are ready to go out and that nobody else works on, and their
 // claims before them. It waits for no lock.
 func (u *unit) due(ctx context.Context, most int) ([]outgoing, error) {
-	var claims []claimRow
-	text := u.svc.texts.of((*claimRow)(nil), "lock due", func() string {
-		return u.NewSelect().Model((*claimRow)(nil)).Join("JOIN payouts AS po ON po.claim_id = c.id AND po.partner = c.partner").
+	claims := make([]claimRow, 0, most)
+	text := u.svc.texts.of((*claimRow)(nil), "lock due", func() string { // with what it takes to go on with their stories
+		return u.NewSelect().Model((*claimRow)(nil)).Column("c.id", "c.partner", "c.updated_at", "c.timeline_sequence", "c.told_at").Join("JOIN payouts AS po ON po.claim_id = c.id AND po.partner = c.partner").
 			Where("po.status = 'pending' AND po.next_attempt_at <= $1").String() +
 			" ORDER BY po.next_attempt_at LIMIT $2 FOR NO KEY UPDATE OF c SKIP LOCKED"
 	})
@@ -110,7 +110,7 @@ func (u *unit) due(ctx context.Context, most int) ([]outgoing, error) {
 	for i := range claims {
 		ids[i], byID[claims[i].ID] = claims[i].ID, &claims[i]
 	}
-	var rows []payoutRow
+	rows := make([]payoutRow, 0, len(claims))
 	text = u.svc.texts.of((*payoutRow)(nil), "lock due", func() string {
 		return u.NewSelect().Model((*payoutRow)(nil)).Where("po.claim_id = any($1) and po.status = 'pending' and po.next_attempt_at <= $2").
 			OrderExpr("po.id").For("NO KEY UPDATE SKIP LOCKED").String()
