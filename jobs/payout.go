@@ -149,7 +149,7 @@ func heard(ctx context.Context, log *slog.Logger, from rail.Rail, order *model.R
 // order goes out again under the same key, which pays once at most as long as the
 // rail remembers keys. A rail that cannot be asked is waited for.
 func (w *releasePayout) settle(ctx context.Context, order *model.Release) rail.Result {
-	if order.Elsewhere {
+	if order.Elsewhere != "" {
 		return rail.Doubt(codeOtherRail, errOtherRail)
 	}
 	able := w.rail.Capabilities()

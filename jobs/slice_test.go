@@ -150,6 +150,30 @@ func TestADoubtStaysWithItsRail(t *testing.T) {
 	require.Equal(t, s.rail.Name(), *s.read(job).Provider)
 }
 
+// TestADoubtEndsWhenItsRailIsBack changes the rail and changes it back, as the doctor
+// advises: that another one was there meanwhile must not keep the first from being
+// asked, nor make the other one's word count.
+func TestADoubtEndsWhenItsRailIsBack(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	job := s.fleet(1)[0]
+	snoozed(t, s.releaseBy(silent(s.rail), job))
+	files, _ := s.files()
+	s.After(10 * time.Minute)
+	snoozed(t, s.releaseBy(files, job))
+	sent, err := s.Service.Sent(t.Context(), files.Name(), []string{job.ID + ".1"})
+	require.NoError(t, err)
+	require.Empty(t, sent, "the files never had it")
+	elsewhere, err := s.Service.DoubtsElsewhere(t.Context(), s.Operator, s.rail.Name())
+	require.NoError(t, err)
+	require.Empty(t, elsewhere)
+
+	s.After(10 * time.Minute)
+	require.NoError(t, s.release(job))
+	require.Equal(t, "released", s.read(job).Status)
+	require.Equal(t, 1, s.count("simulator_transfers"))
+}
+
 func TestARailThatTakesNoSlicesLeavesThemToTheSweep(t *testing.T) {
 	t.Parallel()
 	s := open(t)

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,7 +40,7 @@ type Release struct {
 	Age               time.Duration // since the first call under this key was intended; a rail forgets keys
 	Underway          bool          // the call has no known end yet; see Sent
 	AskOnly           bool          // releases are stopped: nothing is sent again, also not under this key
-	Elsewhere         bool          // another rail was called under this key and alone knows its end: this one is neither asked nor sent to
+	Elsewhere         string        // the other rail that was called under this key and alone knows its end: this one is neither asked nor sent to
 	Amount            money.Money
 	Beneficiary       account.Beneficiary
 	Number            account.Number
@@ -126,7 +127,7 @@ func (s *Service) BeginRelease(ctx context.Context, rail, partner, id string) (o
 		}
 		u.keepPayouts(slice)
 		if order = orders[0]; order != nil {
-			u.keepAttempts(rail, orders, nil)
+			u.keepAttempts(cmp.Or(order.Elsewhere, rail), orders, nil)
 		}
 		return nil
 	})
@@ -220,7 +221,7 @@ type known struct {
 // use is how a key was used before.
 type use struct {
 	first     time.Time
-	elsewhere bool // with another rail
+	elsewhere string // the other rail it was used with
 }
 
 // stops looks once more, at the last moment, at what made a payout pending: whatever
@@ -265,7 +266,7 @@ func (u *unit) knownOf(ctx context.Context, rail string, slice []outgoing) (*kno
 		return err
 	})
 	if len(payouts) > 0 {
-		u.later.Queue("select key, min(started_at), bool_or(rail <> $3) from payout_attempts where payout_id = any($1) and key = any($2) group by key", payouts, keys, rail).
+		u.later.Queue("select key, min(started_at), coalesce(min(rail) filter (where rail <> $3), '') from payout_attempts where payout_id = any($1) and key = any($2) group by key", payouts, keys, rail).
 			Query(func(rows pgx.Rows) error {
 				var key string
 				var used use
