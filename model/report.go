@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/uptrace/bun"
 
+	"parapet/model/account"
 	"parapet/model/money"
 )
 
@@ -167,9 +168,10 @@ func (t *taking) line(line ReportLine) error {
 	at := fmt.Sprintf("/lines/%d", t.row.Lines-1)
 	c := fieldCheck{}
 	c.that(line.Key != "" || line.Reference != "", at+"/key", "required", "Give the payment's key or the rail's reference.")
-	for name, text := range map[string]string{"/key": line.Key, "/reference": line.Reference, "/account": line.Account, "/code": line.Code} {
+	for name, text := range map[string]string{"/key": line.Key, "/reference": line.Reference, "/code": line.Code} {
 		c.that(len(text) <= maxRailReference && storable(text), at+name, "length", fmt.Sprintf("Use at most %d bytes.", maxRailReference))
 	}
+	c.that(line.Account == "" || account.IsMasked(line.Account), at+"/account", "format", "Write the account masked, as iban ····3000: nothing else of it is kept.")
 	c.that(money.Known(line.Amount.Currency), at+"/amount/currency", "value", "Use an ISO 4217 code in capitals, such as USD.")
 	c.that(line.Amount.Amount >= 0, at+"/amount/amount", "minimum", "Amounts are not negative; the status tells the way.")
 	switch line.Status {

@@ -266,6 +266,12 @@ func TestHalfAReportIsRefusedWhole(t *testing.T) {
 	wrong := line(payout, "maybe")
 	_, err := b.Service.Reconcile(t.Context(), b.Operator, model.Report{Rail: modeltest.RailName}, reading([]model.ReportLine{lines[0], wrong}))
 	require.Equal(t, []string{"/lines/1/status"}, pointers(failure(t, err)))
+	for _, shown := range []string{"DE89370400440532013000", "iban DE89370400440532013000", "iban ····89370400440532013000", "card ····3000"} {
+		bare := line(payout, "settled")
+		bare.Account = shown
+		_, err = b.Service.Reconcile(t.Context(), b.Operator, model.Report{Rail: modeltest.RailName}, reading([]model.ReportLine{bare}))
+		require.Equal(t, []string{"/lines/0/account"}, pointers(failure(t, err)), shown)
+	}
 	_, err = b.Service.Reconcile(t.Context(), b.Acme, model.Report{Rail: modeltest.RailName}, reading(lines))
 	require.Equal(t, model.CodeInsufficientScope, failure(t, err).Code)
 	require.Equal(t, before, b.Rows())

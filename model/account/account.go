@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"strings"
 )
 
@@ -180,7 +181,15 @@ func (n Number) Format(state fmt.State, _ rune) { _, _ = io.WriteString(state, n
 func (n Number) LogValue() slog.Value { return slog.StringValue(n.String()) }
 
 // Masked is a number of which only its end is known, as String has it.
-func Masked(kind Type, end string) string { return string(kind) + " ····" + end }
+func Masked(kind Type, end string) string { return string(kind) + mask + end }
+
+const mask = " ····"
+
+// IsMasked tells whether a text is a number as String has it, which shows its end only.
+func IsMasked(text string) bool {
+	kind, end, masked := strings.Cut(text, mask)
+	return masked && slices.Contains(Types(), Type(kind)) && len(end) <= 4
+}
 
 func upper(s string) string { return strings.ToUpper(compact(s)) }
 

@@ -107,6 +107,7 @@ func TestNumbersAreNeverPrinted(t *testing.T) {
 			require.NotContains(t, out, secret)
 		}
 		require.Contains(t, out, "····"+n.Last4())
+		require.True(t, account.IsMasked(n.String()))
 	}
 }
 
