@@ -45,6 +45,13 @@ func (s *Service) ExplainCandidates(ctx context.Context, event string) (string, 
 	return strings.Join(lines, "\n"), err
 }
 
+// ExplainDoubts is how Postgres finds the money in doubt.
+func (s *Service) ExplainDoubts(ctx context.Context) (string, error) {
+	var lines []string
+	err := s.db.NewRaw("explain "+doubtQuery).Scan(ctx, &lines)
+	return strings.Join(lines, "\n"), err
+}
+
 // HangAsRelay takes the relay's lock in a transaction that may idle for so long.
 func HangAsRelay(ctx context.Context, tx pgx.Tx, idle string) error {
 	if _, err := tx.Exec(ctx, briefly, idle); err != nil {

@@ -99,6 +99,12 @@ func (s *Service) Vitals(ctx context.Context, actor Actor) (*Vitals, error) {
 	return v, explain(s.vitalLists(ctx, v))
 }
 
+// doubtQuery adds up the money in doubt.
+const doubtQuery = `select status, coalesce(blocked_reason, '') as reason, currency, count(*) as count,
+		least(sum(amount), 9223372036854775807)::bigint as amount, extract(epoch from ` + businessNow + ` - min(case status when 'blocked' then updated_at
+			else coalesce((select min(started_at) from payout_attempts a where a.payout_id = po.id and a.partner = po.partner and a.key like '%.' || po.key_number), updated_at) end))::bigint as seconds
+	from payouts po where status in ('reconciling', 'blocked') group by 1, 2, 3 order by 1, 2, 3`
+
 func (s *Service) vitalLists(ctx context.Context, v *Vitals) error {
 	var doubts []struct {
 		Status        PayoutStatus
@@ -107,10 +113,7 @@ func (s *Service) vitalLists(ctx context.Context, v *Vitals) error {
 		Count, Amount int64
 		Seconds       int64
 	}
-	err := s.preparedRows(ctx, s.pool, &doubts, `select status, coalesce(blocked_reason, '') as reason, currency, count(*) as count,
-			least(sum(amount), 9223372036854775807)::bigint as amount, extract(epoch from `+businessNow+` - min(case status when 'blocked' then updated_at
-				else coalesce((select min(started_at) from payout_attempts a where a.payout_id = po.id and a.partner = po.partner and a.key like '%.' || po.key_number), updated_at) end))::bigint as seconds
-		from payouts po where status in ('reconciling', 'blocked') group by 1, 2, 3 order by 1, 2, 3`)
+	err := s.preparedRows(ctx, s.pool, &doubts, doubtQuery)
 	if err != nil {
 		return fmt.Errorf("read money in doubt: %w", err)
 	}

@@ -151,3 +151,19 @@ func TestAPayoutIsLateFromWhenItCouldHaveGoneOut(t *testing.T) {
 	require.GreaterOrEqual(t, late(), time.Hour-time.Minute)
 	require.Less(t, late(), 2*time.Hour)
 }
+
+func TestMoneyInDoubtIsFoundAmongAllThatWasPaid(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t, modeltest.Unchecked())
+	b.Record(modeltest.IBAN(owed(b).ID))
+	b.Work()
+	_, err := b.DB.Pool.Exec(t.Context(), `begin; set local session_replication_role = replica; -- payouts without claims
+		insert into payouts select n.* from (select to_jsonb(p) as j from payouts p) as r, generate_series(1, 20000) i,
+			jsonb_populate_record(null::payouts, r.j || jsonb_build_object('id', gen_random_uuid(), 'claim_id', gen_random_uuid(), 'part', i)) n;
+		commit; analyze payouts`)
+	require.NoError(t, err)
+	plan, err := b.Service.ExplainDoubts(t.Context())
+	require.NoError(t, err)
+	require.Contains(t, plan, "payouts_doubt_idx")
+	require.NotContains(t, plan, "Seq Scan on payouts")
+}
