@@ -44,7 +44,7 @@ func (m *matching) heed(ctx context.Context, line *lineRow) (LineResult, error) 
 	if !ok || out.row.Provider != nil && *out.row.Provider != line.Rail {
 		return ResultUnknown, nil
 	}
-	m.paid = append(m.paid, out.row.ID)
+	m.told = append(m.told, out.row.ID)
 	switch line.Status {
 	case LineSettled:
 		return m.settled(out, line)

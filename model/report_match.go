@@ -42,7 +42,7 @@ type matching struct {
 	accounts map[uuid.UUID]string       // masked, by payout method
 	again    []*payoutRow               // that take a returned one's place
 	findings []*findingRow
-	paid     []uuid.UUID
+	told     []uuid.UUID // payouts of which a line tells
 	changed  map[uuid.UUID]*claimRow
 }
 
@@ -182,7 +182,7 @@ func (m *matching) write(ctx context.Context) error {
 		from unnest($1::uuid[], $2::int[], $3::text[], $4::uuid[]) as n (report_id, number, result, payout_id)
 		where rl.report_id = n.report_id and rl.number = n.number`, reports, numbers, results, payouts)
 	m.later.Queue(`update findings set closed_at = $1, closed_by = 'parapet', closed_reason = 'A later report tells of it.'
-		where payout_id = any($2) and kind = 'missing' and closed_at is null`, m.now, m.paid)
+		where payout_id = any($2) and kind = 'missing' and closed_at is null`, m.now, m.told)
 	if err := m.send(ctx); err != nil {
 		return fmt.Errorf("write what was matched: %w", err)
 	}
