@@ -81,7 +81,7 @@ func (w *pollFeed) poll(ctx context.Context, of FeedAddress) error {
 		state.Failures, state.LastError = state.Failures+1, err.Error()
 		// Cancelled, not discarded: the next period asks again, and the feed has an alarm
 		// of its own, which rings when it does not get well.
-		return errors.Join(river.JobCancel(err), w.service.KeepPoll(kept, *state, fetched.Wait))
+		return river.JobCancel(errors.Join(err, w.service.KeepPoll(kept, *state, fetched.Wait)))
 	}
 	if fetched.Changed {
 		state.LastError = seen.complaint()
