@@ -109,17 +109,23 @@ func (m *matching) read(ctx context.Context) error {
 	return m.readAccounts(ctx)
 }
 
-// readAccounts reads whom the payouts were meant for, but for accounts that were
-// erased.
+// readAccounts reads whom the payouts were meant for of which a line says whom it
+// paid, but for accounts that were erased.
 func (m *matching) readAccounts(ctx context.Context) error {
 	var ids []uuid.UUID
-	for _, out := range m.locked {
-		if out.row.PayoutMethodID != nil {
+	for _, line := range m.lines {
+		if line.Account == "" || line.payout == nil {
+			continue
+		}
+		if out, ok := m.locked[*line.payout]; ok && out.row.PayoutMethodID != nil {
 			ids = append(ids, *out.row.PayoutMethodID)
 		}
 	}
+	if len(ids) == 0 {
+		return nil
+	}
 	var methods []payoutMethodRow
-	err := m.NewSelect().Model(&methods).Column("id", "type", "last4").Where("pm.id in (?)", list(ids)).Where("length(pm.sealed) > 0").Scan(ctx)
+	err := m.NewSelect().Model(&methods).Column("id", "type", "last4").Where("pm.id in (?)", bun.List(ids)).Where("length(pm.sealed) > 0").Scan(ctx)
 	if err != nil {
 		return fmt.Errorf("read payout methods: %w", err)
 	}
