@@ -3,6 +3,8 @@ package model
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -55,25 +57,16 @@ func (a *approving) read(ctx context.Context, keys []uuid.UUID) error {
 	if len(a.payouts) == 0 {
 		return nil
 	}
-	ids, owing := make([]uuid.UUID, len(a.payouts)), make([]uuid.UUID, len(a.payouts))
+	policies, claims := make([]uuid.UUID, len(a.payouts)), make([]uuid.UUID, len(a.payouts))
 	for i, row := range a.payouts {
-		ids[i], owing[i] = row.PolicyID, row.ClaimID
+		policies[i], claims[i] = row.PolicyID, row.ClaimID
 	}
-	var claims []*claimRow
-	if err := a.db.NewSelect().Model(&claims).Where("c.id in (?)", bun.List(owing)).Scan(ctx); err != nil {
+	var err error
+	if a.claims, err = rowsByID[claimRow](ctx, a.db, claims); err != nil {
 		return fmt.Errorf("read claims: %w", err)
 	}
-	a.claims = make(map[uuid.UUID]*claimRow, len(claims))
-	for _, claim := range claims {
-		a.claims[claim.ID] = claim
-	}
-	var policies []*policyRow
-	if err := a.db.NewSelect().Model(&policies).Where("p.id in (?)", bun.List(ids)).Scan(ctx); err != nil {
+	if a.policies, err = rowsByID[policyRow](ctx, a.db, policies); err != nil {
 		return fmt.Errorf("read policies: %w", err)
-	}
-	a.policies = make(map[uuid.UUID]*policyRow, len(policies))
-	for _, p := range policies {
-		a.policies[p.ID] = p
 	}
 	var given []*approvalRow
 	if err := a.db.NewSelect().Model(&given).Where("pa.payout_id in (?)", bun.List(keys)).OrderExpr("pa.id").Scan(ctx); err != nil {
@@ -83,8 +76,7 @@ func (a *approving) read(ctx context.Context, keys []uuid.UUID) error {
 	for _, g := range given {
 		a.given[g.PayoutID] = append(a.given[g.PayoutID], g)
 	}
-	var err error
-	a.methods, err = methodsOf(ctx, a.db, policies)
+	a.methods, err = methodsOf(ctx, a.db, slices.Collect(maps.Values(a.policies)))
 	return err
 }
 

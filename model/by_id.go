@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 )
 
@@ -23,6 +24,22 @@ func byID[Row, Record any](ctx context.Context, s *Service, n noun, ids []string
 	for i := range rows {
 		id, record := public(&rows[i])
 		found[id] = record
+	}
+	return found, nil
+}
+
+// rowsByID are rows by their ids, whosever they are, in one statement.
+func rowsByID[Row any, P interface {
+	*Row
+	head() *header
+}](ctx context.Context, db bun.IDB, ids []uuid.UUID) (map[uuid.UUID]P, error) {
+	var rows []P
+	if err := db.NewSelect().Model(&rows).Where("?TableAlias.id in (?)", bun.List(ids)).Scan(ctx); err != nil {
+		return nil, err
+	}
+	found := make(map[uuid.UUID]P, len(rows))
+	for _, row := range rows {
+		found[row.head().ID] = row
 	}
 	return found, nil
 }

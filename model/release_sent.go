@@ -61,19 +61,17 @@ func (s *Service) paid(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]*pay
 	if err := s.db.NewSelect().Model(&rows).Where("po.id in (?)", bun.List(ids)).Where("po.payout_method_id is not null").Scan(ctx); err != nil {
 		return nil, nil, fmt.Errorf("read payouts: %w", err)
 	}
-	payouts, methods := make(map[uuid.UUID]*payoutRow, len(rows)), make(map[uuid.UUID]*payoutMethodRow, len(rows))
+	payouts := make(map[uuid.UUID]*payoutRow, len(rows))
 	wanted := make([]uuid.UUID, len(rows))
 	for i, row := range rows {
 		payouts[row.ID], wanted[i] = row, *row.PayoutMethodID
 	}
-	var kept []*payoutMethodRow
-	if len(wanted) > 0 {
-		if err := s.db.NewSelect().Model(&kept).Where("pm.id in (?)", bun.List(wanted)).Scan(ctx); err != nil {
-			return nil, nil, fmt.Errorf("read payout methods: %w", err)
-		}
+	if len(wanted) == 0 {
+		return payouts, nil, nil
 	}
-	for _, row := range kept {
-		methods[row.ID] = row
+	methods, err := rowsByID[payoutMethodRow](ctx, s.db, wanted)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read payout methods: %w", err)
 	}
 	return payouts, methods, nil
 }

@@ -49,10 +49,10 @@ func (s *Service) ReleaseSlice(ctx context.Context, rail string, most int, enter
 			return err
 		}
 		taken, ended, stuck = len(slice), nil, nil
-		u.events, u.entries, u.postings = make([]eventRow, 0, 2*taken), make([]timelineRow, 0, 2*taken), make([]postingSet, 0, taken)
-		if len(slice) == 0 {
+		if taken == 0 {
 			return nil
 		}
+		u.events, u.entries, u.postings = make([]eventRow, 0, 2*taken), make([]timelineRow, 0, 2*taken), make([]postingSet, 0, taken)
 		var orders []*Release
 		if orders, stuck, err = u.intend(ctx, rail, slice); err != nil {
 			return err
@@ -68,10 +68,11 @@ func (s *Service) ReleaseSlice(ctx context.Context, rail string, most int, enter
 func (u *unit) enter(ctx context.Context, rail string, slice []outgoing, orders []*Release, enter Enter) ([]Ended, error) {
 	outs, going := make([]outgoing, 0, len(slice)), make([]*Release, 0, len(slice))
 	for i, order := range orders {
-		if order != nil && order.Doubt { // it cannot be; if it is, the sweep settles each by itself
+		switch {
+		case order == nil:
+		case order.Doubt: // it cannot be; if it is, the sweep settles each by itself
 			return nil, fmt.Errorf("%s was sent before under its key", order.PayoutID)
-		}
-		if order != nil {
+		default:
 			outs, going = append(outs, slice[i]), append(going, order)
 		}
 	}

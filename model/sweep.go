@@ -16,8 +16,8 @@ import (
 const sweepSize = 200
 
 // Sweep moves everything that is due: quotes and policies that expire, policies
-// to archive, payouts whose job got lost, files that nothing tells of. It may run any number of times and in
-// any number of processes.
+// to archive, payouts whose job got lost, files that nothing tells of. It may run any
+// number of times and in any number of processes.
 func (s *Service) Sweep(ctx context.Context) error {
 	return errors.Join(
 		s.drain(ctx, (*unit).expireQuotes),
