@@ -19,7 +19,7 @@ func TestReportsOverGraphQL(t *testing.T) {
 	const reconcile = `mutation($in: ReconcileInput!) { reconcile(input: $in) { reportId again results { result lines } missing } }`
 	report := map[string]any{
 		"rail": modeltest.RailName, "name": "monday", "lineCount": 2, "sums": []any{map[string]any{"amount": payout.Amount.Amount + 5, "currency": "USD"}},
-		"lines": []any{line(payout.ID+".1", payout.Amount.Amount), line("nobody's", 5)}, "until": d.Now().Add(time.Hour),
+		"lines": []any{line(d.RailKey(payout.ID, 1), payout.Amount.Amount), line("nobody's", 5)}, "until": d.Now().Add(time.Hour),
 	}
 	done := d.dataAs(t, "operator", reconcile, map[string]any{"in": report})["reconcile"].(map[string]any)
 	require.Equal(t, []any{map[string]any{"result": "RECONCILED", "lines": 1.0}, map[string]any{"result": "UNKNOWN", "lines": 1.0}}, done["results"])

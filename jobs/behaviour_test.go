@@ -114,9 +114,9 @@ func TestARailOnABadDayPaysOnce(t *testing.T) {
 		if payout.Status == "blocked" {
 			require.Equal(t, "rail_mismatch", *payout.BlockedReason, name)
 		}
-		_, executed := b.Executed(job.ID + ".1")
+		_, executed := b.Executed(s.RailKey(job.ID, 1))
 		require.True(t, executed, name)
-		_, again := b.Executed(job.ID + ".2")
+		_, again := b.Executed(s.RailKey(job.ID, 2))
 		require.False(t, again, "%s: never under a new key", name)
 	}
 	require.Equal(t, len(days), b.Sends(), "no order went out twice")
@@ -139,9 +139,9 @@ func TestARailThatSaysYesTwicePaidOnce(t *testing.T) {
 	require.NoError(t, s.releaseBy(b.rail(), job))
 	require.Equal(t, "released", s.read(job).Status)
 	require.Equal(t, 2, b.Sends(), "sent again, under the same key")
-	_, executed := b.Executed(job.ID + ".1")
+	_, executed := b.Executed(s.RailKey(job.ID, 1))
 	require.True(t, executed)
-	_, again := b.Executed(job.ID + ".2")
+	_, again := b.Executed(s.RailKey(job.ID, 2))
 	require.False(t, again)
 }
 
@@ -152,7 +152,7 @@ func TestALateAnswerSettlesTheDoubt(t *testing.T) {
 	s := open(t)
 	b := openBank(t)
 	job := s.fleet(1)[0]
-	key := job.ID + ".1"
+	key := s.RailKey(job.ID, 1)
 	b.Behave(b.hang, b.forgotten, nil)
 	snoozed(t, s.releaseBy(b.rail(), job))
 	s.After(retryHorizon + time.Minute)

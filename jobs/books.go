@@ -29,7 +29,7 @@ func NewBooks(pool *pgxpool.Pool) *Books { return &Books{pool} }
 const entryColumns = "key, short, payout_id, amount, currency, payee, coalesce(batch_id, '')"
 
 func scanEntry(row pgx.CollectableRow) (e bankfile.Entry, err error) {
-	err = row.Scan(&e.Key, &e.Short, &e.PayoutID, &e.Amount.Amount, &e.Amount.Currency, &e.Payee, &e.Batch)
+	err = row.Scan(&e.Key, &e.EndToEndID, &e.PayoutID, &e.Amount.Amount, &e.Amount.Currency, &e.Payee, &e.Batch)
 	return e, err
 }
 
@@ -43,7 +43,7 @@ func (b *Books) Add(ctx context.Context, rail string, entries []bankfile.Entry) 
 	keys, shorts, payouts, payees := make([]string, n), make([]string, n), make([]string, n), make([]string, n)
 	amounts, currencies := make([]int64, n), make([]string, n)
 	for i, e := range entries {
-		keys[i], shorts[i], payouts[i], payees[i] = e.Key, e.Short, e.PayoutID, e.Payee
+		keys[i], shorts[i], payouts[i], payees[i] = e.Key, e.EndToEndID, e.PayoutID, e.Payee
 		amounts[i], currencies[i] = e.Amount.Amount, e.Amount.Currency
 	}
 	added, err := b.on.Exec(ctx, `insert into bank_entries (rail, key, short, payout_id, amount, currency, payee)
@@ -79,7 +79,7 @@ func (b *Books) Find(ctx context.Context, rail string, keys []string) (map[strin
 	}
 	found := make(map[string]bankfile.Entry, 2*len(entries))
 	for _, e := range entries {
-		found[e.Key], found[e.Short] = e, e
+		found[e.Key], found[e.EndToEndID] = e, e
 	}
 	return found, nil
 }

@@ -71,11 +71,11 @@ func TestASliceGoesIntoOneFile(t *testing.T) {
 	text, err := os.ReadFile(names[0])
 	require.NoError(t, err)
 	for _, job := range fleet {
-		require.Equal(t, 1, strings.Count(string(text), "<EndToEndId>"+strings.Replace(job.ID, "_", "-", 1)+".1<"))
+		require.Equal(t, 1, strings.Count(string(text), "<EndToEndId>"+bankfile.PolicyID(s.RailKey(job.ID, 1))+"<"))
 	}
 	require.Equal(t, len(fleet), s.count("bank_entries where batch_id is not null"))
 	require.Equal(t, 1, s.count("bank_batches"))
-	s.reported(files, folder, names[0], fleet[0].ID+".1")
+	s.reported(files, folder, names[0], s.RailKey(fleet[0].ID, 1))
 }
 
 // reported lets the bank reject a payment of a file and then the file.
@@ -94,7 +94,7 @@ func (s *shop) reported(files *bankfile.Rail, folder, name, key string) {
 	_, err := report("PART", "")
 	require.NoError(s.t, err)
 	lines, err := report("PART", "<OrgnlPmtInfAndSts><OrgnlPmtInfId>"+batch+"</OrgnlPmtInfId><TxInfAndSts><StsId>s</StsId><OrgnlEndToEndId>"+
-		strings.Replace(key, "_", "-", 1)+"</OrgnlEndToEndId><TxSts>RJCT</TxSts></TxInfAndSts></OrgnlPmtInfAndSts>")
+		bankfile.PolicyID(key)+"</OrgnlEndToEndId><TxSts>RJCT</TxSts></TxInfAndSts></OrgnlPmtInfAndSts>")
 	require.NoError(s.t, err)
 	require.Equal(s.t, []rail.Line{{Key: key, Reference: "s", Amount: money.New(2_000_000, "USD"), Status: rail.Rejected, Date: day}}, lines, "the amount is the books'")
 	lines, err = report("RJCT", "")
@@ -190,12 +190,12 @@ func TestAFileIsWrittenAgainWithTheSameBytes(t *testing.T) {
 	require.Equal(t, 1, s.count("bank_batches where digest = $1", hex.EncodeToString(digest[:])))
 
 	// A doubt is settled by the books and goes into no second file.
-	result := files.Inquire(t.Context(), job.ID+".1")
+	result := files.Inquire(t.Context(), s.RailKey(job.ID, 1))
 	require.Equal(t, rail.Accepted, result.Outcome)
-	require.Equal(t, rail.NotFound, files.Inquire(t.Context(), job.ID+".2").Outcome)
-	orders, err := files.Orders(t.Context(), []string{job.ID + ".1"})
+	require.Equal(t, rail.NotFound, files.Inquire(t.Context(), s.RailKey(job.ID, 2)).Outcome)
+	orders, err := files.Orders(t.Context(), []string{s.RailKey(job.ID, 1)})
 	require.NoError(t, err)
-	require.Equal(t, result, files.Send(t.Context(), orders[job.ID+".1"]))
+	require.Equal(t, result, files.Send(t.Context(), orders[s.RailKey(job.ID, 1)]))
 	require.NoError(t, files.WriteDue(t.Context()))
 	require.Len(t, written(t, folder), 1)
 }
@@ -210,7 +210,7 @@ func TestAChangedOrderIsNotWritten(t *testing.T) {
 	require.ErrorContains(t, files.WriteDue(t.Context()), "not what was accepted")
 	require.Empty(t, written(t, folder))
 	s.exec("alter table bank_entries rename to mislaid")
-	require.Equal(t, rail.Unknown, files.Inquire(t.Context(), job.ID+".1").Outcome)
+	require.Equal(t, rail.Unknown, files.Inquire(t.Context(), s.RailKey(job.ID, 1)).Outcome)
 	_, err := os.Stat(filepath.Join(folder, "in"))
 	require.ErrorIs(t, err, fs.ErrNotExist)
 }

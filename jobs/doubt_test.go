@@ -65,7 +65,7 @@ func TestAForgottenKeyIsNotSentAgain(t *testing.T) {
 	require.Equal(t, "reconciling", s.read(job).Status)
 	require.Equal(t, 1, s.count("payout_attempts where code = $1", codeKeyForgotten))
 
-	key := job.ID + ".1"
+	key := s.RailKey(job.ID, 1)
 	require.NoError(t, s.notices(forgetful).Take(t.Context(), key, s.rail.Inquire(t.Context(), key)))
 	s.settled(*s.read(job), promise{})
 }
@@ -103,7 +103,7 @@ func TestANoticeIsAnAnswer(t *testing.T) {
 			job := s.fleet(1)[0]
 			snoozed(t, s.releaseBy(silent(s.rail), job))
 			for range 2 { // a rail repeats itself
-				require.NoError(t, s.notices(s.rail).Take(t.Context(), job.ID+".1", test.said))
+				require.NoError(t, s.notices(s.rail).Take(t.Context(), s.RailKey(job.ID, 1), test.said))
 			}
 			require.Equal(t, test.status, s.read(job).Status)
 		})
@@ -117,7 +117,7 @@ func TestARefusalWaitsForTheCallUnderWay(t *testing.T) {
 	job := s.fleet(1)[0]
 	_, _, err := s.Service.BeginRelease(t.Context(), s.rail.Name(), job.Partner, job.ID)
 	require.NoError(t, err)
-	key, no := job.ID+".1", rail.Result{Outcome: rail.Refused}
+	key, no := s.RailKey(job.ID, 1), rail.Result{Outcome: rail.Refused}
 	require.ErrorIs(t, s.notices(s.rail).Take(t.Context(), key, no), ErrUnderway)
 	require.Equal(t, "releasing", s.read(job).Status)
 }
@@ -132,12 +132,12 @@ func TestARefusalThatComesLaterEndsItsKey(t *testing.T) {
 		return rail.Result{Outcome: rail.Unknown, Err: errHung}
 	}}
 	snoozed(t, s.releaseBy(unheard, job))
-	require.NoError(t, s.notices(s.rail).Take(t.Context(), job.ID+".1", rail.Result{Outcome: rail.Refused, Code: "account_closed"}))
+	require.NoError(t, s.notices(s.rail).Take(t.Context(), s.RailKey(job.ID, 1), rail.Result{Outcome: rail.Refused, Code: "account_closed"}))
 	require.Equal(t, "rail_rejected", *s.read(job).BlockedReason)
 	other := s.Record(modeltest.IBAN(claim))
 	require.NoError(t, s.Service.RecordVerification(t.Context(), "acme", other.ID, s.rail.Name(), rail.CodeFound, true))
 	require.NoError(t, s.release(job))
-	require.Equal(t, 1, s.count("simulator_transfers where key = $1", job.ID+".2"))
+	require.Equal(t, 1, s.count("simulator_transfers where key = $1", s.RailKey(job.ID, 2)))
 	require.Empty(t, s.Violations())
 }
 
@@ -153,7 +153,7 @@ func TestMoneyAstrayIsAlarmed(t *testing.T) {
 	}}, job))
 	require.Equal(t, "rail_rejected", *s.read(job).BlockedReason)
 	yes := rail.Result{Outcome: rail.Accepted, Paid: s.read(job).Amount, Payee: numberFor(rail.Accept).String(), Reference: "late"}
-	require.NoError(t, s.notices(astray).Take(t.Context(), job.ID+".1", yes))
+	require.NoError(t, s.notices(astray).Take(t.Context(), s.RailKey(job.ID, 1), yes))
 	require.Equal(t, "rail_mismatch", *s.read(job).BlockedReason)
 	require.InDelta(t, 1, testutil.ToFloat64(mismatchCount.WithLabelValues("astray")), 0)
 	require.Contains(t, s.log.String(), `"msg":"rail mismatch"`)

@@ -3,7 +3,6 @@ package jobs
 import (
 	"context"
 	"errors"
-	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -86,7 +85,7 @@ func (s *shop) settled(payout wire.Payout, p promise) {
 	s.t.Helper()
 	require.Equal(s.t, 1, s.transfers(payout.ID, rail.Accepted))
 	require.Equal(s.t, p.refused, s.transfers(payout.ID, rail.Refused))
-	entry, found, err := NewLedger(s.pool).Find(s.t.Context(), payout.ID+"."+strconv.Itoa(p.refused+1))
+	entry, found, err := NewLedger(s.pool).Find(s.t.Context(), s.RailKey(payout.ID, p.refused+1))
 	require.NoError(s.t, err)
 	require.True(s.t, found)
 	require.Equal(s.t, rail.Accepted, entry.Outcome)
@@ -239,7 +238,7 @@ func TestAnOldRefusalDoesNotTouchANewKey(t *testing.T) {
 	require.Equal(t, "rail_rejected", *s.payout(claim).BlockedReason)
 	method := s.Record(modeltest.IBAN(claim))
 	require.NoError(t, s.Service.RecordVerification(t.Context(), "acme", method.ID, s.rail.Name(), rail.CodeFound, true))
-	require.Equal(t, slow.PayoutID+".2", begin().Key)
+	require.Equal(t, s.RailKey(slow.PayoutID, 2), begin().Key)
 
 	for _, outcome := range []model.Outcome{model.OutcomeRefused, model.OutcomeUnknown} {
 		_, err := s.Service.EndRelease(t.Context(), s.rail.Name(), slow, model.RailAnswer{Outcome: outcome, Code: rail.CodeRejected})

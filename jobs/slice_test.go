@@ -47,8 +47,8 @@ func TestSlicesReleaseEachPayoutOnce(t *testing.T) {
 		require.Equal(t, "released", payout.Status)
 		require.Equal(t, 1, payout.Attempts)
 		require.Equal(t, files.Name(), *payout.Provider)
-		require.Equal(t, 1, s.count("bank_entries where key = $1 and short = $2", job.ID+".1", *payout.ProviderReference))
-		require.Equal(t, 1, s.count("payout_attempts where key = $1 and outcome = 'accepted' and provider_reference = $2", job.ID+".1", *payout.ProviderReference))
+		require.Equal(t, 1, s.count("bank_entries where key = $1 and short = $2", s.RailKey(job.ID, 1), *payout.ProviderReference))
+		require.Equal(t, 1, s.count("payout_attempts where key = $1 and outcome = 'accepted' and provider_reference = $2", s.RailKey(job.ID, 1), *payout.ProviderReference))
 	}
 	require.Equal(t, len(fleet), s.count("events where type = 'payout.releasing'"))
 	require.Equal(t, len(fleet), s.count("events where type = 'payout.released'"))
@@ -140,7 +140,7 @@ func TestADoubtStaysWithItsRail(t *testing.T) {
 
 	report := model.Report{Rail: s.rail.Name(), Name: "the first rail's"}
 	_, err = s.Service.Reconcile(t.Context(), s.Operator, report, func(each func(model.ReportLine) error) error {
-		return each(model.ReportLine{Key: job.ID + ".1", Reference: "r", Amount: s.read(job).Amount, Status: model.LineSettled})
+		return each(model.ReportLine{Key: s.RailKey(job.ID, 1), Reference: "r", Amount: s.read(job).Amount, Status: model.LineSettled})
 	})
 	require.NoError(t, err)
 	require.Equal(t, "reconciled", s.read(job).Status)
@@ -161,7 +161,7 @@ func TestADoubtEndsWhenItsRailIsBack(t *testing.T) {
 	files, _ := s.files()
 	s.After(10 * time.Minute)
 	snoozed(t, s.releaseBy(files, job))
-	sent, err := s.Service.Sent(t.Context(), files.Name(), []string{job.ID + ".1"})
+	sent, err := s.Service.Sent(t.Context(), files.Name(), []string{s.RailKey(job.ID, 1)})
 	require.NoError(t, err)
 	require.Empty(t, sent, "the files never had it")
 	elsewhere, err := s.Service.DoubtsElsewhere(t.Context(), s.Operator, s.rail.Name())

@@ -23,6 +23,7 @@ type claimRow struct {
 	Origin           Origin
 	Description      *string
 	OccurrenceID     *uuid.UUID `bun:"type:uuid"`
+	OccurrenceKey    *string    // the occurrence's natural identity when the claim was opened
 	OccurredAt       *time.Time
 	DeterminationID  *uuid.UUID `bun:"type:uuid"`
 	Currency         string

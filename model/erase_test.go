@@ -84,7 +84,7 @@ func lived(t *testing.T, b *modeltest.Bundle, email string) (*wire.Policy, *wire
 	must(b.Service.DecideClaim(ctx, retold(b.Operator, "decide"), model.DecisionRequest{ClaimID: claim.ID, Outcome: model.ClaimApproved}))
 	b.Work()
 	payout := only(t, b, claim)
-	paid := line(payout, "settled")
+	paid := line(b, payout, "settled")
 	paid.Account = "iban ····3000"
 	reconcile(t, b, "day", paid)
 	must(b.Service.CancelPolicy(ctx, retold(b.Operator, "cancel"), model.CancellationRequest{PolicyID: policy.ID, Reason: "They asked for it."}))
@@ -122,11 +122,11 @@ func TestNothingOfAPersonIsLeft(t *testing.T) {
 	b.Work()
 
 	// What comes back later is owed as before, and there is nobody to pay it to.
-	back := line(payout, "returned")
+	back := line(b, payout, "returned")
 	require.Equal(t, map[string]int{"returned": 1}, reconcile(t, b, "later", back).Results)
 	again := b.Claim(claim.ID).Payouts[1]
 	require.Equal(t, "payout_method_missing", *again.BlockedReason)
-	require.Empty(t, must(b.Service.Sent(t.Context(), modeltest.RailName, []string{payout.ID + ".1"})))
+	require.Empty(t, must(b.Service.Sent(t.Context(), modeltest.RailName, []string{b.RailKey(payout.ID, 1)})))
 }
 
 // proved proves a partner's history as the manual tells partners to, from the events as
@@ -207,7 +207,7 @@ func TestAPolicyholderIsErasedAndTheHistoryProved(t *testing.T) {
 	b.Sweep()
 	_, err = erase()
 	require.Equal(t, model.CodeStateConflict, failure(t, err).Code, "the payout is not reconciled")
-	reconcile(t, b, "day", line(only(t, b, claim), "settled"))
+	reconcile(t, b, "day", line(b, only(t, b, claim), "settled"))
 	require.Equal(t, "closed", b.Claim(claim.ID).Status)
 	b.Sweep()
 	b.Relay()

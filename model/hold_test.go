@@ -134,7 +134,7 @@ func TestAMethodRecordedUnderAHoldIsPaidTo(t *testing.T) {
 	paid := only(t, b, claim)
 	require.Equal(t, "released", paid.Status)
 	require.Equal(t, other.ID, *paid.PayoutMethodID)
-	require.Equal(t, payout.ID+".2", b.Rail.Orders[1].Key)
+	require.Equal(t, b.RailKey(payout.ID, 2), b.Rail.Orders[1].Key)
 }
 
 func TestWhatTheRailHasCannotBeHeld(t *testing.T) {

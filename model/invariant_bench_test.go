@@ -54,7 +54,7 @@ func BenchmarkInvariants(b *testing.B) {
 	d.Observe(modeltest.Quake("us1", d.Now(), epicentre, "6.4"))
 	d.Work()
 	payout := paid.OnlyClaim(policy).Payouts[0]
-	lines := []model.ReportLine{{Key: payout.ID + ".1", Reference: "ref-1", Amount: payout.Amount, Status: "settled"}}
+	lines := []model.ReportLine{{Key: d.RailKey(payout.ID, 1), Reference: "ref-1", Amount: payout.Amount, Status: "settled"}}
 	_, err := d.Service.Reconcile(b.Context(), d.Operator, model.Report{Rail: modeltest.RailName, Name: "monday"}, reading(lines))
 	require.NoError(b, err)
 	d.Cover("quake-circle", nil)

@@ -29,7 +29,7 @@ type judging struct {
 	happened map[uuid.UUID]*occurrenceRow // the occurrences of others
 	restsOn  map[uuid.UUID]string         // the source version of the determinations of existing
 	owed     map[uuid.UUID]int64          // and their amounts
-	parts    map[uuid.UUID]int            // how many payouts the existing claims have
+	parts    map[uuid.UUID]int            // the highest part that the existing claims have a payout for
 	methods  map[uuid.UUID][]*payoutMethodRow
 
 	determinations []*determinationRow
@@ -94,7 +94,7 @@ func awaitsSource(reasons []string) bool {
 func (j *judging) open(p *policyRow, d trigger.Determination) error {
 	row := &claimRow{
 		header: j.fresh(p.Partner), PolicyID: p.ID, Status: ClaimOpened, Origin: OriginTrigger,
-		OccurrenceID: &j.occurrence.ID, OccurredAt: &d.OccurredAt, Currency: p.Currency,
+		OccurrenceID: &j.occurrence.ID, OccurrenceKey: new(j.occurrence.naturalKey()), OccurredAt: &d.OccurredAt, Currency: p.Currency,
 		ReasonCodes: []string{}, OpenedAt: j.now,
 	}
 	if in := j.request; in != nil {

@@ -113,11 +113,11 @@ func (j *judging) readVersions(ctx context.Context) error {
 		j.restsOn[row.ID], j.owed[row.ID] = row.Body.SourceVersion, row.Amount
 	}
 	var payouts []payoutRow
-	if err := j.NewSelect().Model(&payouts).Column("claim_id").Where("claim_id in (?)", bun.List(claims)).Scan(ctx); err != nil {
+	if err := j.NewSelect().Model(&payouts).Column("claim_id", "part").Where("claim_id in (?)", bun.List(claims)).Scan(ctx); err != nil {
 		return fmt.Errorf("read payouts: %w", err)
 	}
 	for _, row := range payouts {
-		j.parts[row.ClaimID]++
+		j.parts[row.ClaimID] = max(j.parts[row.ClaimID], row.Part)
 	}
 	return nil
 }

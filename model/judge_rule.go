@@ -53,9 +53,10 @@ func (j *judging) owe(p *policyRow, row *claimRow, amount int64) error {
 	if _, err := j.record(event, &p.header, nounPolicy, p.public(j.now, j.briefs(p.ID))); err != nil {
 		return err
 	}
+	part := j.parts[row.ID] + 1
 	payout := &payoutRow{
-		header: j.fresh(p.Partner), ClaimID: row.ID, PolicyID: p.ID, Status: PayoutPending, Part: j.parts[row.ID] + 1,
-		Amount: amount, Currency: p.Currency, KeyNumber: 1,
+		header: j.fresh(p.Partner), ClaimID: row.ID, PolicyID: p.ID, Status: PayoutPending, Part: part,
+		Amount: amount, Currency: p.Currency, DebtDigest: debtDigest(row, part), KeyNumber: 1,
 	}
 	j.payouts = append(j.payouts, payout)
 	return j.startPayout(p, row, payout, chosen(j.methods[p.ID], row.ID))

@@ -75,9 +75,9 @@ func TestTheLedgerSaysOfAPayoutWhatItsStatusSays(t *testing.T) {
 	amount := payout.Amount.Amount
 	policy := claim.PolicyID
 	require.Equal(t, map[model.LedgerAccount]int64{model.AccountClaimsIncurred: amount, model.AccountRailClearing: -amount}, claimsOnly(t, b, policy))
-	reconcile(t, b, "monday", line(payout, "settled"))
+	reconcile(t, b, "monday", line(b, payout, "settled"))
 	require.Equal(t, map[model.LedgerAccount]int64{model.AccountClaimsIncurred: amount, model.AccountPayout: -amount}, claimsOnly(t, b, policy))
-	reconcile(t, b, "tuesday", line(payout, "returned"))
+	reconcile(t, b, "tuesday", line(b, payout, "returned"))
 	require.Equal(t, map[model.LedgerAccount]int64{
 		model.AccountClaimsIncurred: amount, model.AccountPayout: -amount, model.AccountReturn: amount, model.AccountReserve: -amount,
 	}, claimsOnly(t, b, policy), "what came back is owed again")
@@ -85,7 +85,7 @@ func TestTheLedgerSaysOfAPayoutWhatItsStatusSays(t *testing.T) {
 	_, err := approve(t, b, "ann", second)
 	require.NoError(t, err)
 	b.Work()
-	reconcile(t, b, "wednesday", line(second, "settled"))
+	reconcile(t, b, "wednesday", line(b, second, "settled"))
 	require.Equal(t, map[model.LedgerAccount]int64{
 		model.AccountClaimsIncurred: amount, model.AccountPayout: -2 * amount, model.AccountReturn: amount,
 	}, claimsOnly(t, b, policy))
@@ -157,7 +157,7 @@ func TestAStatementAddsUp(t *testing.T) {
 	b, claim, payout := ending(t, modeltest.Accepted)
 	middle := b.Now()
 	b.After(time.Hour)
-	reconcile(t, b, "monday", line(payout, "settled"))
+	reconcile(t, b, "monday", line(b, payout, "settled"))
 	b.As(b.Globex).Cover("quake-circle", nil)
 	statement := must(b.Service.OpenStatement(t.Context(), b.Acme, model.LedgerFilter{}, &middle, nil))
 	page := must(statement.Entries(t.Context(), model.PageRequest{}))

@@ -28,7 +28,8 @@ type payoutRow struct {
 	BlockedReason     *BlockedReason
 	HeldOver          *BlockedReason // what blocked it when an operator held it
 	Attempts          int            // calls to a rail
-	KeyNumber         int            // n of the rail's key <payout id>.<n>; grows after a definite refusal only
+	DebtDigest        *string        // names what is owed; see key
+	KeyNumber         int            // n of the rail's key
 	NextAttemptAt     *time.Time
 	Provider          *string
 	ProviderReference *string
@@ -50,9 +51,6 @@ func (r *payoutRow) public() *wire.Payout {
 }
 
 func (r *payoutRow) money() money.Money { return money.New(r.Amount, r.Currency) }
-
-// key is what the rail sees: the same for every call until a definite refusal.
-func (r *payoutRow) key() string { return fmt.Sprintf("%s.%d", nounPayout.id(r.ID), r.KeyNumber) }
 
 // startPayout tells that a payout exists and either asks for its release to a method
 // or says what blocks it. The row is written by the caller.

@@ -3,7 +3,8 @@ package model
 import (
 	"context"
 	"fmt"
-	"strings"
+	"maps"
+	"slices"
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
@@ -16,18 +17,13 @@ import (
 // for files that are written after the answer. A key that was never used with the
 // rail is missing.
 func (s *Service) Sent(ctx context.Context, rail string, keys []string) (map[string]*Release, error) {
-	ids := make([]uuid.UUID, 0, len(keys))
-	for _, key := range keys {
-		text, _, _ := strings.Cut(key, ".")
-		if id, err := nounPayout.parse(text); err == nil {
-			ids = append(ids, id)
-		}
+	owners, err := payoutsOfKeys(ctx, s.db, keys)
+	if err != nil || len(owners) == 0 {
+		return nil, err
 	}
-	if len(ids) == 0 {
-		return nil, nil
-	}
+	ids := slices.Collect(maps.Values(owners))
 	var attempts []attemptRow
-	err := s.db.NewSelect().Model(&attempts).DistinctOn("key").Where("payout_id in (?)", bun.List(ids)).Where("key in (?)", bun.List(keys)).
+	err = s.db.NewSelect().Model(&attempts).DistinctOn("key").Where("payout_id in (?)", bun.List(ids)).Where("key in (?)", bun.List(keys)).
 		Where("rail = ?", rail).OrderExpr("key, number desc").Scan(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read attempts: %w", err)

@@ -50,7 +50,7 @@ func TestAMethodRecordedAfterApprovalReleasesThePayout(t *testing.T) {
 	require.Nil(t, payout.NextAttemptAt)
 	require.Equal(t, 1, payout.Attempts)
 	require.Len(t, b.Rail.Orders, 1)
-	require.Equal(t, payout.ID+".1", b.Rail.Orders[0].Key)
+	require.Equal(t, b.RailKey(payout.ID, 1), b.Rail.Orders[0].Key)
 	require.Equal(t, "DE89370400440532013000", b.Rail.Orders[0].Number.IBAN.IBAN)
 	require.Equal(t, []string{
 		"trigger.observed", "claim.opened", "claim.approved", "payout.created", "payout.blocked",
@@ -132,7 +132,7 @@ func TestARefusedPayoutGoesOutUnderTheNextKey(t *testing.T) {
 	b.Work()
 	require.Equal(t, "released", only(t, b, claim).Status)
 	require.Len(t, b.Rail.Orders, 2)
-	require.Equal(t, payout.ID+".2", b.Rail.Orders[1].Key)
+	require.Equal(t, b.RailKey(payout.ID, 2), b.Rail.Orders[1].Key)
 	require.False(t, b.Rail.Orders[1].Doubt)
 }
 
@@ -158,7 +158,7 @@ func TestDoubtKeepsTheKeyUntilTheRailIsClear(t *testing.T) {
 	require.Equal(t, "released", only(t, b, claim).Status)
 	require.Len(t, b.Rail.Orders, 3)
 	for i, order := range b.Rail.Orders {
-		require.Equal(t, payout.ID+".1", order.Key)
+		require.Equal(t, b.RailKey(payout.ID, 1), order.Key)
 		require.Equal(t, i > 0, order.Doubt)
 		require.Equal(t, i+1, order.Attempt)
 	}

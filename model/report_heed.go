@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -75,8 +73,8 @@ func (r *payoutRow) differs(line *lineRow) LineResult {
 
 // gaveUp tells whether a key was refused before: another took its place.
 func (r *payoutRow) gaveUp(key string) bool {
-	n, err := strconv.Atoi(strings.TrimPrefix(key, nounPayout.id(r.ID)+"."))
-	return err == nil && n > 0 && n < r.KeyNumber
+	parsed, ok := parseRailKey(key)
+	return ok && r.hasKey(parsed) && parsed.number < r.KeyNumber
 }
 
 // astray tells whether the rail says that it paid another account.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
@@ -76,10 +75,17 @@ func (u *unit) matchLines(ctx context.Context) (int, error) {
 // read locks the payouts that the lines name and their claims, and reads what else
 // these claims pay: under the claim's lock it does not move.
 func (m *matching) read(ctx context.Context) error {
+	keys := make([]string, len(m.lines))
+	for i, line := range m.lines {
+		keys[i] = line.Key
+	}
+	owners, err := payoutsOfKeys(ctx, m, keys)
+	if err != nil {
+		return err
+	}
 	var ids []uuid.UUID
 	for _, line := range m.lines {
-		text, _, _ := strings.Cut(line.Key, ".")
-		if id, err := nounPayout.parse(text); err == nil {
+		if id, ok := owners[line.Key]; ok {
 			line.payout, ids = &id, append(ids, id)
 		}
 	}

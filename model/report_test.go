@@ -12,9 +12,14 @@ import (
 	"parapet/model/wire"
 )
 
-// line is a rail's word about a payout's first key.
-func line(payout wire.Payout, status string) model.ReportLine {
-	return model.ReportLine{Key: payout.ID + ".1", Reference: "ref-1", Amount: payout.Amount, Status: status}
+// line is a rail's word about the first key of a payout, or of the first one that
+// replaces another.
+func line(b *modeltest.Bundle, payout wire.Payout, status string) model.ReportLine {
+	n := 1
+	if payout.ReplacesPayoutID != nil {
+		n = 2
+	}
+	return model.ReportLine{Key: b.RailKey(payout.ID, n), Reference: "ref-1", Amount: payout.Amount, Status: status}
 }
 
 // reconcile takes a report of these lines that tells the truth of itself.
@@ -57,7 +62,7 @@ func TestAReportConfirmsAndClosesAndAReturnReopens(t *testing.T) {
 	t.Parallel()
 	b, claim, payout := ending(t, modeltest.Accepted)
 	require.Equal(t, "released", payout.Status)
-	done := reconcile(t, b, "monday", line(payout, "settled"))
+	done := reconcile(t, b, "monday", line(b, payout, "settled"))
 	require.Equal(t, map[string]int{"reconciled": 1}, done.Results)
 	require.Zero(t, done.Missing)
 	payout = only(t, b, claim)
@@ -67,12 +72,12 @@ func TestAReportConfirmsAndClosesAndAReturnReopens(t *testing.T) {
 	require.Equal(t, "closed", closed.Status)
 	require.NotNil(t, closed.ClosedAt)
 	before := b.Rows()
-	again := reconcile(t, b, "monday", line(payout, "settled"))
+	again := reconcile(t, b, "monday", line(b, payout, "settled"))
 	require.True(t, again.Again)
 	require.Equal(t, done.ID, again.ID)
 	require.Equal(t, before, b.Rows(), "the same report changes nothing")
 
-	back := line(payout, "returned")
+	back := line(b, payout, "returned")
 	back.Code = "AC04"
 	require.Equal(t, map[string]int{"returned": 1}, reconcile(t, b, "tuesday", back).Results)
 	reopened := b.Claim(claim.ID)
@@ -86,7 +91,7 @@ func TestAReportConfirmsAndClosesAndAReturnReopens(t *testing.T) {
 	_, err := approve(t, b, "ann", second)
 	require.NoError(t, err)
 	b.Work()
-	require.Equal(t, map[string]int{"reconciled": 1}, reconcile(t, b, "wednesday", line(second, "settled")).Results)
+	require.Equal(t, map[string]int{"reconciled": 1}, reconcile(t, b, "wednesday", line(b, second, "settled")).Results)
 	require.Equal(t, "closed", b.Claim(claim.ID).Status)
 	require.Empty(t, findings(t, b))
 }
@@ -94,7 +99,7 @@ func TestAReportConfirmsAndClosesAndAReturnReopens(t *testing.T) {
 func TestAReportSettlesADoubt(t *testing.T) {
 	t.Parallel()
 	b, claim, payout := ending(t, modeltest.Unknown)
-	require.Equal(t, map[string]int{"reconciled": 1}, reconcile(t, b, "r", line(payout, "settled")).Results)
+	require.Equal(t, map[string]int{"reconciled": 1}, reconcile(t, b, "r", line(b, payout, "settled")).Results)
 	require.Equal(t, "reconciled", only(t, b, claim).Status)
 	require.Equal(t, []string{"payout.released", "payout.reconciled", "claim.closed"}, b.Told(claim.ID)[len(b.Told(claim.ID))-3:])
 }
@@ -105,7 +110,7 @@ func TestMoneyForSomebodyElseConfirmsNothing(t *testing.T) {
 	t.Parallel()
 	for status, answer := range map[string]model.RailAnswer{"blocked": modeltest.Unknown, "released": modeltest.Accepted} {
 		b, claim, payout := ending(t, answer)
-		astray := line(payout, "settled")
+		astray := line(b, payout, "settled")
 		astray.Account = "iban ····9999"
 		require.Equal(t, map[string]int{"beneficiary": 1}, reconcile(t, b, "monday", astray).Results)
 		require.Equal(t, status, only(t, b, claim).Status)
@@ -114,7 +119,7 @@ func TestMoneyForSomebodyElseConfirmsNothing(t *testing.T) {
 			require.Equal(t, "rail_mismatch", *only(t, b, claim).BlockedReason)
 			continue
 		}
-		right := line(payout, "settled")
+		right := line(b, payout, "settled")
 		right.Account = "iban ····3000"
 		require.Equal(t, map[string]int{"reconciled": 1}, reconcile(t, b, "tuesday", right).Results)
 	}
@@ -123,7 +128,7 @@ func TestMoneyForSomebodyElseConfirmsNothing(t *testing.T) {
 func TestARejectionEndsAKey(t *testing.T) {
 	t.Parallel()
 	b, claim, payout := ending(t, modeltest.Unknown)
-	require.Equal(t, map[string]int{"rejected": 1}, reconcile(t, b, "r", line(payout, "rejected")).Results)
+	require.Equal(t, map[string]int{"rejected": 1}, reconcile(t, b, "r", line(b, payout, "rejected")).Results)
 	require.Equal(t, "rail_rejected", *only(t, b, claim).BlockedReason)
 }
 
@@ -131,7 +136,7 @@ func TestARejectionEndsAKey(t *testing.T) {
 func TestAReturnSettlesADoubt(t *testing.T) {
 	t.Parallel()
 	b, claim, payout := ending(t, modeltest.Unknown)
-	require.Equal(t, map[string]int{"returned": 1}, reconcile(t, b, "r", line(payout, "returned")).Results)
+	require.Equal(t, map[string]int{"returned": 1}, reconcile(t, b, "r", line(b, payout, "returned")).Results)
 	payouts := b.Claim(claim.ID).Payouts
 	require.Equal(t, "returned", payouts[0].Status)
 	require.Equal(t, "approval_required", *payouts[1].BlockedReason)
@@ -148,10 +153,10 @@ func TestARefusalThatIsKnownIsNoDifference(t *testing.T) {
 	b.Record(modeltest.IBAN(claim.ID))
 	b.Work()
 	require.Equal(t, "released", only(t, b, claim).Status)
-	require.Equal(t, map[string]int{"rejected": 1}, reconcile(t, b, "monday", line(payout, "rejected")).Results)
+	require.Equal(t, map[string]int{"rejected": 1}, reconcile(t, b, "monday", line(b, payout, "rejected")).Results)
 	require.Equal(t, "released", only(t, b, claim).Status)
-	second := line(payout, "rejected")
-	second.Key = payout.ID + ".2"
+	second := line(b, payout, "rejected")
+	second.Key = b.RailKey(payout.ID, 2)
 	require.Equal(t, map[string]int{"returned": 1}, reconcile(t, b, "tuesday", second).Results)
 	second.Code = "AC04"
 	require.Equal(t, map[string]int{"rejected": 1}, reconcile(t, b, "wednesday", second).Results)
@@ -166,7 +171,7 @@ func TestMoneyReportedUnderAHoldIsNotSentOnceMore(t *testing.T) {
 	held, err := resolve(t, b, payout, model.PayoutBlocked, "", false)
 	require.NoError(t, err)
 	require.Equal(t, "operator_hold", *held.BlockedReason)
-	require.Equal(t, map[string]int{"state": 1}, reconcile(t, b, "r", line(payout, "settled")).Results)
+	require.Equal(t, map[string]int{"state": 1}, reconcile(t, b, "r", line(b, payout, "settled")).Results)
 	require.Equal(t, "rail_mismatch", *only(t, b, claim).BlockedReason)
 	_, err = lift(t, b, payout)
 	require.Equal(t, model.CodeStateConflict, failure(t, err).Code)
@@ -181,11 +186,11 @@ func TestWhatWasGivenUpForLostBarsItsReplacement(t *testing.T) {
 	b, claim, payout := ending(t, modeltest.Mismatched)
 	_, err := resolve(t, b, payout, model.PayoutCancelled, "", false)
 	require.NoError(t, err)
-	part := line(payout, "settled")
+	part := line(b, payout, "settled")
 	part.Amount.Amount--
 	require.Equal(t, map[string]int{"amount": 1}, reconcile(t, b, "part of it", part).Results)
 	require.Equal(t, "approval_required", *b.Claim(claim.ID).Payouts[1].BlockedReason, "that is what it was cancelled for")
-	require.Equal(t, map[string]int{"state": 1}, reconcile(t, b, "all of it", line(payout, "settled")).Results)
+	require.Equal(t, map[string]int{"state": 1}, reconcile(t, b, "all of it", line(b, payout, "settled")).Results)
 	again := b.Claim(claim.ID).Payouts[1]
 	require.Equal(t, "rail_mismatch", *again.BlockedReason)
 	_, err = approve(t, b, "ann", again)
@@ -224,7 +229,7 @@ func TestEveryEmptyReportIsReadForWhatItLacks(t *testing.T) {
 func TestEveryDifferenceIsAFindingUntilItIsClosed(t *testing.T) {
 	t.Parallel()
 	b, claim, payout := ending(t, modeltest.Accepted)
-	other := line(payout, "settled")
+	other := line(b, payout, "settled")
 	other.Amount = money.New(payout.Amount.Amount+1, "USD")
 	nobody := model.ReportLine{Reference: "x-1", Amount: money.New(5, "USD"), Status: "settled"}
 	done := reconcile(t, b, "bad", nobody, other)
@@ -232,7 +237,7 @@ func TestEveryDifferenceIsAFindingUntilItIsClosed(t *testing.T) {
 	require.Equal(t, 1, done.Missing)
 	require.Equal(t, "released", only(t, b, claim).Status)
 	require.ElementsMatch(t, []string{"unknown", "amount", "missing"}, findings(t, b))
-	done = reconcile(t, b, "good", line(payout, "settled"), line(payout, "settled"))
+	done = reconcile(t, b, "good", line(b, payout, "settled"), line(b, payout, "settled"))
 	require.Equal(t, map[string]int{"reconciled": 1, "duplicate": 1}, done.Results)
 	require.ElementsMatch(t, []string{"unknown", "amount", "duplicate"}, findings(t, b), "what was missing was found")
 
@@ -254,7 +259,7 @@ func TestEveryDifferenceIsAFindingUntilItIsClosed(t *testing.T) {
 func TestHalfAReportIsRefusedWhole(t *testing.T) {
 	t.Parallel()
 	b, _, payout := ending(t, modeltest.Accepted)
-	lines := []model.ReportLine{line(payout, "settled")}
+	lines := []model.ReportLine{line(b, payout, "settled")}
 	before := b.Rows()
 	for pointer, in := range map[string]model.Report{
 		"/line_count": {Rail: modeltest.RailName, Lines: new(2)},
@@ -263,11 +268,11 @@ func TestHalfAReportIsRefusedWhole(t *testing.T) {
 		_, err := b.Service.Reconcile(t.Context(), b.Operator, in, reading(lines))
 		require.Equal(t, []string{pointer}, pointers(failure(t, err)))
 	}
-	wrong := line(payout, "maybe")
+	wrong := line(b, payout, "maybe")
 	_, err := b.Service.Reconcile(t.Context(), b.Operator, model.Report{Rail: modeltest.RailName}, reading([]model.ReportLine{lines[0], wrong}))
 	require.Equal(t, []string{"/lines/1/status"}, pointers(failure(t, err)))
 	for _, shown := range []string{"DE89370400440532013000", "iban DE89370400440532013000", "iban ····89370400440532013000", "card ····3000"} {
-		bare := line(payout, "settled")
+		bare := line(b, payout, "settled")
 		bare.Account = shown
 		_, err = b.Service.Reconcile(t.Context(), b.Operator, model.Report{Rail: modeltest.RailName}, reading([]model.ReportLine{bare}))
 		require.Equal(t, []string{"/lines/0/account"}, pointers(failure(t, err)), shown)

@@ -109,9 +109,9 @@ func (u *unit) cancelPayout(ctx context.Context, claim *claimRow, row *payoutRow
 	return insert(ctx, u, again)
 }
 
-// payAgain starts the payout that takes another's place. It has not gone out before,
-// so it has keys of its own; and somebody must approve it, whatever the amount. The
-// row is written by the caller.
+// payAgain starts the payout that takes another's place. Its key is the next one of
+// the same debt; and somebody must approve it, whatever the amount. The row is written
+// by the caller.
 func (u *unit) payAgain(ctx context.Context, claim *claimRow, row *payoutRow) (*payoutRow, error) {
 	p, method, err := u.destination(ctx, claim, row)
 	if err != nil {
@@ -119,7 +119,7 @@ func (u *unit) payAgain(ctx context.Context, claim *claimRow, row *payoutRow) (*
 	}
 	again := &payoutRow{
 		header: u.fresh(row.Partner), ClaimID: row.ClaimID, PolicyID: row.PolicyID, Status: PayoutPending, Part: row.Part,
-		Amount: row.Amount, Currency: row.Currency, KeyNumber: 1, ReplacesPayoutID: &row.ID,
+		Amount: row.Amount, Currency: row.Currency, DebtDigest: debtDigest(claim, row.Part), KeyNumber: row.KeyNumber + 1, ReplacesPayoutID: &row.ID,
 	}
 	return again, u.startPayout(p, claim, again, method)
 }

@@ -58,7 +58,7 @@ func TestWhatWasNotPaidGoesOutUnderAnotherKeyWhenItIsFreed(t *testing.T) {
 	require.NoError(t, err)
 	b.Work()
 	require.Equal(t, "released", only(t, b, claim).Status)
-	require.Equal(t, payout.ID+".2", b.Rail.Orders[1].Key)
+	require.Equal(t, b.RailKey(payout.ID, 2), b.Rail.Orders[1].Key)
 }
 
 func TestNoKeyEndsWhileAWorkerHasIt(t *testing.T) {
@@ -98,7 +98,7 @@ func TestAMismatchIsCancelledAndPaidAgainByApproval(t *testing.T) {
 	require.NoError(t, err)
 	b.Work()
 	require.Equal(t, "released", b.Claim(claim.ID).Payouts[1].Status)
-	require.Equal(t, again.ID+".1", b.Rail.Orders[1].Key)
+	require.Equal(t, b.RailKey(again.ID, 2), b.Rail.Orders[1].Key)
 }
 
 func TestAMismatchThatIsSettledClosesItsClaim(t *testing.T) {

@@ -67,7 +67,7 @@ func TestAStormThatGrowsOpensItsPaidClaim(t *testing.T) {
 	b.Record(modeltest.PolicyIBAN(policy.ID))
 	b.Work()
 	blow(b, "AL01", "70", trigger.Final)
-	reconcile(t, b, "monday", line(b.OnlyClaim(policy).Payouts[0], "settled"))
+	reconcile(t, b, "monday", line(b, b.OnlyClaim(policy).Payouts[0], "settled"))
 	require.Equal(t, "closed", b.OnlyClaim(policy).Status)
 	blow(b, "AL01", "140", trigger.Final)
 	claim := b.OnlyClaim(policy)
@@ -75,7 +75,7 @@ func TestAStormThatGrowsOpensItsPaidClaim(t *testing.T) {
 	require.Nil(t, claim.ClosedAt)
 	require.Equal(t, *amount(10_000_000), *claim.Amount)
 	require.Contains(t, b.Told(claim.ID), "claim.reopened")
-	reconcile(t, b, "tuesday", line(claim.Payouts[1], "settled"))
+	reconcile(t, b, "tuesday", line(b, claim.Payouts[1], "settled"))
 	require.Equal(t, "closed", b.OnlyClaim(policy).Status)
 }
 

@@ -30,7 +30,7 @@ func TestEveryVitalIsProvoked(t *testing.T) {
 	_, err = b.DB.Pool.Exec(t.Context(), `insert into deliveries (id, partner, created_at, updated_at, endpoint_id, event_id, sequence, subject_id, status, tries, attempts)
 			select gen_random_uuid(), partner, now(), now(), id, gen_random_uuid(), 1, gen_random_uuid(), 'parked', 10, '[]' from webhook_endpoints;
 		update webhook_progress set failures = 10;
-		insert into payouts select (jsonb_populate_record(p, jsonb_build_object('id', gen_random_uuid(), 'status', 'pending', 'part', 9, 'blocked_reason', null))).* from payouts p;
+		insert into payouts select (jsonb_populate_record(p, jsonb_build_object('id', gen_random_uuid(), 'debt_digest', null, 'status', 'pending', 'part', 9, 'blocked_reason', null))).* from payouts p;
 		update claims set status = 'deferred', next_review_at = now() where status = 'approved'`)
 	require.NoError(t, err)
 	b.After(25 * time.Hour)
@@ -117,7 +117,7 @@ func TestWhatReportsLeaveOpenIsAged(t *testing.T) {
 	require.GreaterOrEqual(t, v.Unconfirmed[0].Oldest, 50*time.Hour)
 	require.Empty(t, v.Findings)
 
-	reconcile(t, b, "r", line(payout, "settled"), line(payout, "settled"))
+	reconcile(t, b, "r", line(b, payout, "settled"), line(b, payout, "settled"))
 	b.After(time.Hour)
 	v = must(b.Service.Vitals(t.Context(), b.Operator))
 	require.Empty(t, v.Unconfirmed)
@@ -159,7 +159,7 @@ func TestMoneyInDoubtIsFoundAmongAllThatWasPaid(t *testing.T) {
 	b.Work()
 	_, err := b.DB.Pool.Exec(t.Context(), `begin; set local session_replication_role = replica; -- payouts without claims
 		insert into payouts select n.* from (select to_jsonb(p) as j from payouts p) as r, generate_series(1, 20000) i,
-			jsonb_populate_record(null::payouts, r.j || jsonb_build_object('id', gen_random_uuid(), 'claim_id', gen_random_uuid(), 'part', i)) n;
+			jsonb_populate_record(null::payouts, r.j || jsonb_build_object('id', gen_random_uuid(), 'claim_id', gen_random_uuid(), 'debt_digest', null, 'part', i)) n;
 		commit; analyze payouts`)
 	require.NoError(t, err)
 	plan, err := b.Service.ExplainDoubts(t.Context())

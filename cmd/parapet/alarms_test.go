@@ -118,7 +118,7 @@ func provoked(t *testing.T, b *modeltest.Bundle) {
 		return each(model.ReportLine{Reference: "nobody's", Amount: money.New(1, "USD"), Status: model.LineSettled})
 	})
 	require.NoError(t, err)
-	const forged = `insert into payouts select (jsonb_populate_record(p, jsonb_build_object('id', gen_random_uuid(), 'part', %d) || '%s'::jsonb)).*
+	const forged = `insert into payouts select (jsonb_populate_record(p, jsonb_build_object('id', gen_random_uuid(), 'debt_digest', null, 'part', %d) || '%s'::jsonb)).*
 		from payouts p where part = 1`
 	for part, as := range []string{
 		`{"status": "pending", "blocked_reason": null}`, `{"status": "reconciling", "blocked_reason": null}`, `{"blocked_reason": "rail_mismatch"}`, `{"blocked_reason": "approval_required"}`,

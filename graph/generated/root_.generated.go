@@ -11668,7 +11668,7 @@ input ReconcileInput {
 
 "One line of a report."
 input ReportLineInput {
-  "Our key, <payout id>.<n>."
+  "Our idempotency key, <policy id>.<digest>.<n>."
   key: String! = ""
   "The rail's own reference."
   reference: String! = ""

@@ -11,7 +11,7 @@ import (
 // Line is one line of a rail's report: what the rail says became of a key. Every
 // rail and every format of a bank's files comes down to it.
 type Line struct {
-	Key       string      // ours, <payout id>.<n>; empty where the rail did not carry it
+	Key       string      // ours, see Instruction; empty where the rail did not carry it
 	Reference string      // the rail's own id
 	Amount    money.Money // what moved, or came back
 	Payee     string      // masked, empty where the report does not tell

@@ -83,7 +83,8 @@ func (p Payee) LogValue() slog.Value { return p.Number.LogValue() }
 
 // Instruction is one payment to make.
 type Instruction struct {
-	// Key is `<payout id>.<n>`; n grows only after a definite refusal.
+	// Key is `<policy id>.<digest>.<n>`: the digest names the debt, n grows only after
+	// a definite refusal or a confirmed return.
 	Key      string
 	PayoutID string
 	Amount   money.Money

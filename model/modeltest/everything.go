@@ -100,7 +100,7 @@ func (b *Bundle) paid() {
 // report has the rail tell what became of a payout.
 func (b *Bundle) report(name string, payout wire.Payout, status string) {
 	b.t.Helper()
-	line := model.ReportLine{Key: payout.ID + ".1", Reference: "ref-1", Amount: payout.Amount, Status: status}
+	line := model.ReportLine{Key: b.RailKey(payout.ID, 1), Reference: "ref-1", Amount: payout.Amount, Status: status}
 	must(b.Service.Reconcile(b.ctx, b.Operator, model.Report{Rail: RailName, Name: name, Lines: new(1)}, func(each func(model.ReportLine) error) error { return each(line) }))(b)
 }
 

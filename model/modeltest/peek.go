@@ -2,10 +2,12 @@ package modeltest
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
+	"go.jetify.com/typeid"
 
 	"parapet/model"
 )
@@ -87,4 +89,16 @@ func (h Hold) KillWaiter() {
 	h.b.t.Helper()
 	_, err := h.b.DB.Pool.Exec(h.b.ctx, "select pg_terminate_backend(pid) from pg_stat_activity where $1 = any(pg_blocking_pids(pid))", h.pid())
 	require.NoError(h.b.t, err)
+}
+
+// RailKey is a payout's n-th key as the rail sees it.
+func (b *Bundle) RailKey(payout string, n int) string {
+	b.t.Helper()
+	id, err := typeid.FromString(payout)
+	require.NoError(b.t, err)
+	var policy, digest string
+	require.NoError(b.t, b.DB.Pool.QueryRow(b.ctx, "select policy_id::text, debt_digest from payouts where id = $1", id.UUID()).Scan(&policy, &digest))
+	named, err := typeid.FromUUIDWithPrefix("pol", policy)
+	require.NoError(b.t, err)
+	return fmt.Sprintf("%s.%s.%d", named, digest, n)
 }

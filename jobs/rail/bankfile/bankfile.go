@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"time"
 
@@ -47,6 +48,8 @@ type Format interface {
 	// Name is the rail's name as payouts show it, Extension the ending of files.
 	Name() string
 	Extension() string
+	// EndToEndID names a key in the files, in as many characters as the format has.
+	EndToEndID(key string) string
 	// Capabilities are what the bank behind the files promises.
 	Capabilities() rail.Capabilities
 	// Largest is what the orders of one file may sum to, in minor units; Refuse lets no
@@ -56,7 +59,7 @@ type Format interface {
 	Refuse(rail.Instruction) string
 	// Write writes a batch; the same batch always gives the same bytes.
 	Write(w io.Writer, b Batch) error
-	// Read hands each line of a bank's file to each. Key may be a short key of the
+	// Read hands each line of a bank's file to each. Key may be an end-to-end id of the
 	// books; a line without a key whose reference is a batch speaks of all of it.
 	// What is not a whole file of the format is rail.ErrBroken.
 	Read(r io.Reader, each func(rail.Line) error) error
@@ -64,16 +67,45 @@ type Format interface {
 
 // Entry is a line of the books.
 type Entry struct {
-	Key, Short, PayoutID string // Short is at most 15 characters; see Short
-	Amount               money.Money
-	Payee                string // masked
-	Batch                string // empty until it is in one
+	Key, PayoutID string
+	EndToEndID    string // names the key in the files
+	Amount        money.Money
+	Payee         string // masked
+	Batch         string // empty until it is in one
 }
 
-// Short is a key for formats that have no room: 15 characters of the key's digest.
-func Short(key string) string {
+// ShortID is an end-to-end id of 15 characters: the beginning of the key's SHA-256.
+func ShortID(key string) string {
 	digest := sha256.Sum256([]byte(key))
 	return strings.ToUpper(hex.EncodeToString(digest[:]))[:15]
+}
+
+const policyPrefix = "pol_"
+
+var policyID = regexp.MustCompile(`^([0-9a-z]{26})-([0-9a-f]{8})$`)
+
+// PolicyID is an end-to-end id of 35 characters: the policy that the key names, without
+// its prefix, a hyphen and 8 characters of the key's SHA-256. A database that lost the
+// key still knows whom the payment was for. A key without a policy gets a ShortID.
+func PolicyID(key string) string {
+	policy, _, _ := strings.Cut(key, ".")
+	digest := sha256.Sum256([]byte(key))
+	if id := strings.TrimPrefix(policy, policyPrefix) + "-" + hex.EncodeToString(digest[:4]); policyID.MatchString(id) {
+		return id
+	}
+	return ShortID(key)
+}
+
+// NamesPolicy reports whether a text has the form of a PolicyID.
+func NamesPolicy(id string) bool { return policyID.MatchString(id) }
+
+// unknownKey is the key of a line that the books do not know: of a PolicyID one that
+// names the policy, and otherwise the id itself.
+func unknownKey(id string) string {
+	if parts := policyID.FindStringSubmatch(id); parts != nil {
+		return policyPrefix + parts[1] + "." + parts[2]
+	}
+	return id
 }
 
 // Books keep what was accepted. They are durable.
@@ -83,7 +115,7 @@ type Books interface {
 	// Add keeps entries whose keys are new, all or none, and returns what the keys
 	// have now, in their order.
 	Add(ctx context.Context, rail string, entries []Entry) ([]Entry, error)
-	// Find returns entries by their keys or short keys; unknown ones are missing.
+	// Find returns entries by their keys or end-to-end ids; unknown ones are missing.
 	Find(ctx context.Context, rail string, keys []string) (map[string]Entry, error)
 	// In are the entries of a batch by their keys, none of an unknown batch.
 	In(ctx context.Context, rail, batch string) ([]Entry, error)
@@ -171,7 +203,7 @@ func (r *Rail) enter(ctx context.Context, books Books, instructions []rail.Instr
 			continue
 		}
 		places = append(places, at)
-		entries = append(entries, Entry{Key: i.Key, Short: Short(i.Key), PayoutID: i.PayoutID, Amount: i.Amount, Payee: i.Payee.Number.String()})
+		entries = append(entries, Entry{Key: i.Key, EndToEndID: r.Format.EndToEndID(i.Key), PayoutID: i.PayoutID, Amount: i.Amount, Payee: i.Payee.Number.String()})
 	}
 	if len(entries) == 0 {
 		return results, nil
@@ -187,7 +219,7 @@ func (r *Rail) enter(ctx context.Context, books Books, instructions []rail.Instr
 }
 
 func (e Entry) result() rail.Result {
-	return rail.Result{Outcome: rail.Accepted, Reference: e.Short, Paid: e.Amount, Payee: e.Payee}
+	return rail.Result{Outcome: rail.Accepted, Reference: e.EndToEndID, Paid: e.Amount, Payee: e.Payee}
 }
 
 // Inquire implements rail.Rail.

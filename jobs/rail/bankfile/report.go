@@ -62,8 +62,11 @@ func (r *Rail) resolve(ctx context.Context, line rail.Line) ([]rail.Line, error)
 		if err != nil {
 			return nil, err
 		}
-		if entry, ok := found[line.Key]; ok {
+		entry, ok := found[line.Key]
+		if ok {
 			line.Key, line.Amount = entry.Key, cmp.Or(line.Amount, entry.Amount)
+		} else {
+			line.Key = unknownKey(line.Key)
 		}
 	}
 	line.Amount = cmp.Or(line.Amount, money.New(0, r.currency()))
@@ -78,7 +81,7 @@ func spread(whole rail.Line, entries []Entry) []rail.Line {
 	for i, entry := range entries {
 		total = money.New(total.Amount+entry.Amount.Amount, entry.Amount.Currency)
 		lines[i] = whole
-		lines[i].Key, lines[i].Reference, lines[i].Amount = entry.Key, whole.Reference+"/"+entry.Short, entry.Amount
+		lines[i].Key, lines[i].Reference, lines[i].Amount = entry.Key, whole.Reference+"/"+entry.EndToEndID, entry.Amount
 	}
 	if cmp.Or(whole.Amount, total) != total {
 		return nil

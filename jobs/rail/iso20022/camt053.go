@@ -9,6 +9,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"parapet/jobs/rail"
+	"parapet/jobs/rail/bankfile"
 	"parapet/model/money"
 )
 
@@ -105,7 +106,7 @@ func (s *statement) entry(e entryXML, each func(rail.Line) error) error {
 	for _, detail := range e.Details {
 		for _, booking := range detail.Each {
 			line := rail.Line{
-				Key: keyOf(booking.EndToEnd), Reference: cmp.Or(booking.Reference, e.Reference),
+				Key: booking.EndToEnd, Reference: cmp.Or(booking.Reference, e.Reference),
 				Status: e.status(booking), Code: booking.Return.code(), Date: day,
 			}
 			if line.Amount, err = booking.sum(whole, count); err != nil {
@@ -179,7 +180,7 @@ func (e entryXML) status(b bookingXML) rail.LineStatus {
 		return rail.Settled
 	case e.Direction == "DBIT" && e.word() != "INFO":
 		return rail.Underway
-	case e.Direction == "CRDT" && e.booked() && (reversed || b.Return != nil || ours(b.EndToEnd)):
+	case e.Direction == "CRDT" && e.booked() && (reversed || b.Return != nil || bankfile.NamesPolicy(b.EndToEnd)):
 		return rail.Returned
 	default:
 		return ""

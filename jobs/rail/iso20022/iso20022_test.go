@@ -22,7 +22,7 @@ import (
 	"parapet/model/money"
 )
 
-const key = "pay_01jd8mvkq3ex9b6r5vffh3f2gh.1"
+const key = "pol_01jd8mvkq3ex9b6r5vffh3f2gh.0123456789abcdef.1"
 
 var debtor = iso20022.Debtor{Name: "Parapet SE", ID: "C-77", IBAN: "DE89 3704 0044 0532 0130 00", BIC: "COBADEFFXXX"}
 
@@ -34,7 +34,7 @@ func format(t *testing.T, currencies ...string) *iso20022.Format {
 }
 
 func order(key string, amount int64, currency, bic string) rail.Instruction {
-	return rail.Instruction{Key: key, PayoutID: strings.TrimSuffix(key, ".1"), Amount: money.New(amount, currency), Payee: rail.Payee{
+	return rail.Instruction{Key: key, PayoutID: "pay_01jd8mvkq3ex9b6r5vffh3f2gk", Amount: money.New(amount, currency), Payee: rail.Payee{
 		Beneficiary: account.Beneficiary{Name: "Lin & <Mei>\nhua", Country: "TW"},
 		Number:      account.Number{Type: account.TypeIBAN, IBAN: &account.IBAN{IBAN: "GB29NWBK60161331926819", BIC: bic}},
 	}}
@@ -67,14 +67,14 @@ func sample(t *testing.T, name string) string {
 
 func TestTransfersAreGolden(t *testing.T) {
 	t.Parallel()
-	longest := order("pay_01jd8mvkq3ex9b6r5vffh3f2gj.1234", 999_999_999_999_99, "EUR", "NWBKGB2LXXX")
+	longest := order("pol_01jd8mvkq3ex9b6r5vffh3f2gj.0123456789abcdef.1234", 999_999_999_999_99, "EUR", "NWBKGB2LXXX")
 	longest.Payee.Beneficiary.Name = strings.Repeat("ÅŁé旅館 & <Co> ", 10)
 	for name, test := range map[string]struct {
 		debtor   iso20022.Debtor
 		currency string
 		orders   []rail.Instruction
 	}{
-		"euro":             {debtor, "EUR", []rail.Instruction{order(key, 123456, "EUR", ""), order("pay_01jd8mvkq3ex9b6r5vffh3f2gj.12", 1, "EUR", "NWBKGB2L")}},
+		"euro":             {debtor, "EUR", []rail.Instruction{order(key, 123456, "EUR", ""), order("pol_01jd8mvkq3ex9b6r5vffh3f2gj.0123456789abcdef.12", 1, "EUR", "NWBKGB2L")}},
 		"no-minor-unit":    {debtor, "JPY", []rail.Instruction{order(key, 500, "JPY", "")}},
 		"three-of-a-minor": {debtor, "KWD", []rail.Instruction{order(key, 1, "KWD", "")}},
 		"least":            {iso20022.Debtor{Name: "P", IBAN: debtor.IBAN}, "EUR", []rail.Instruction{order("k", 1, "EUR", "")}},
@@ -107,7 +107,6 @@ func TestWhatCannotGoIntoAFileIsRefused(t *testing.T) {
 	require.Equal(t, rail.CodeCurrencyUnsupported, f.Refuse(order(key, 1, "USD", "")))
 	require.Equal(t, rail.CodeAmountInvalid, f.Refuse(order(key, 0, "EUR", "")))
 	require.Equal(t, rail.CodeAmountInvalid, f.Refuse(order(key, 1_000_000_000_000_000_000, "EUR", "")), "more digits than an amount has")
-	require.Equal(t, rail.CodeInvalid, f.Refuse(order(key+"2345", 1, "EUR", "")), "longer than an end-to-end id")
 	_, err := iso20022.New(iso20022.Debtor{Name: "x", IBAN: "DE00"}, nil)
 	require.ErrorContains(t, err, "the paying account")
 	_, err = iso20022.New(iso20022.Debtor{IBAN: "DE89370400440532013000"}, nil)
@@ -142,9 +141,9 @@ func TestStatusReports(t *testing.T) {
 	lines, err := read(t, status)
 	require.NoError(t, err)
 	require.Equal(t, []rail.Line{
-		{Key: "pay_a.1", Reference: "s1", Amount: money.New(1250, "EUR"), Status: rail.Rejected, Code: "AC04", Date: day},
-		{Key: "pay_b.1", Reference: "R2", Status: rail.Underway, Date: day},
-		{Key: "pay_c.1", Reference: "s3", Status: rail.Underway, Date: day},
+		{Key: "01jd8mvkq3ex9b6r5vffh3f2ga-0000000a", Reference: "s1", Amount: money.New(1250, "EUR"), Status: rail.Rejected, Code: "AC04", Date: day},
+		{Key: "01jd8mvkq3ex9b6r5vffh3f2gb-0000000b", Reference: "R2", Status: rail.Underway, Date: day},
+		{Key: "01jd8mvkq3ex9b6r5vffh3f2gc-0000000c", Reference: "s3", Status: rail.Underway, Date: day},
 	}, lines)
 	whole := strings.Replace(status[:strings.Index(status, "<OrgnlPmtInfAndSts>")], "PART", "RJCT", 1) + "</CstmrPmtStsRpt></Document>"
 	lines, err = read(t, whole)
@@ -159,9 +158,9 @@ func TestStatusReports(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, []rail.Line{{Reference: "PPT-1", Status: rail.Rejected, Date: day}}, lines, "each payment is refused once: %s", name)
 	}
-	lines, err = read(t, strings.NewReplacer("<TxSts>ACSP</TxSts>", "", "<OrgnlEndToEndId>pay-c.1</OrgnlEndToEndId>", "<OrgnlInstrId>pay-c.1</OrgnlInstrId>").Replace(status))
+	lines, err = read(t, strings.NewReplacer("<TxSts>ACSP</TxSts>", "", "<OrgnlEndToEndId>01jd8mvkq3ex9b6r5vffh3f2gc-0000000c</OrgnlEndToEndId>", "<OrgnlInstrId>01jd8mvkq3ex9b6r5vffh3f2gc-0000000c</OrgnlInstrId>").Replace(status))
 	require.NoError(t, err)
-	require.Equal(t, rail.Line{Key: "pay_c.1", Reference: "s3", Status: rail.Underway, Date: day}, lines[2], "what is not said of a payment is said of all")
+	require.Equal(t, rail.Line{Key: "01jd8mvkq3ex9b6r5vffh3f2gc-0000000c", Reference: "s3", Status: rail.Underway, Date: day}, lines[2], "what is not said of a payment is said of all")
 }
 
 // unlisted takes the payments out of a status report.
@@ -175,9 +174,9 @@ func TestStatements(t *testing.T) {
 	lines, err := read(t, booked)
 	require.NoError(t, err)
 	require.Equal(t, []rail.Line{
-		{Key: "pay_a.1", Reference: "E1", Amount: money.New(6000, "EUR"), Status: rail.Settled, Date: day},
-		{Key: "pay_b.1", Reference: "T2", Amount: money.New(4000, "EUR"), Status: rail.Settled, Date: day},
-		{Key: "pay_c.1", Reference: "E2", Amount: money.New(1250, "EUR"), Status: rail.Returned, Code: "AC04", Date: day},
+		{Key: "01jd8mvkq3ex9b6r5vffh3f2ga-0000000a", Reference: "E1", Amount: money.New(6000, "EUR"), Status: rail.Settled, Date: day},
+		{Key: "01jd8mvkq3ex9b6r5vffh3f2gb-0000000b", Reference: "T2", Amount: money.New(4000, "EUR"), Status: rail.Settled, Date: day},
+		{Key: "01jd8mvkq3ex9b6r5vffh3f2gc-0000000c", Reference: "E2", Amount: money.New(1250, "EUR"), Status: rail.Returned, Code: "AC04", Date: day},
 		{Reference: "PPT-1", Amount: money.New(300, "EUR"), Status: rail.Settled, Date: day},
 	}, lines)
 }
@@ -209,7 +208,7 @@ func TestOnlyWhatIsBookedMovedMoney(t *testing.T) {
 	} {
 		lines, err := read(t, change(test.entry, test.old, test.by))
 		require.NoError(t, err, name)
-		key := map[int]string{out: "pay_a.1", back: "pay_c.1"}[test.entry]
+		key := map[int]string{out: "01jd8mvkq3ex9b6r5vffh3f2ga-0000000a", back: "01jd8mvkq3ex9b6r5vffh3f2gc-0000000c"}[test.entry]
 		at := slices.IndexFunc(lines, func(l rail.Line) bool { return l.Key == key })
 		require.Equal(t, test.status != "", at >= 0, name)
 		if at >= 0 {
@@ -239,7 +238,7 @@ func TestBrokenFilesAreRefusedWhole(t *testing.T) {
 		"negative":         strings.Replace(booked, `>3.00<`, `>-3.00<`, 1),
 		"no day":           strings.Replace(booked, "<BookgDt><Dt>2026-11-22</Dt></BookgDt><AcctSvcrRef>E4", "<AcctSvcrRef>E4", 1),
 		"a document type":  strings.Replace(booked, "?>", `?><!DOCTYPE x [<!ENTITY a "b">]>`, 1),
-		"a status no id":   strings.Replace(status, "<OrgnlEndToEndId>pay-a.1</OrgnlEndToEndId>", "", 1),
+		"a status no id":   strings.Replace(status, "<OrgnlEndToEndId>01jd8mvkq3ex9b6r5vffh3f2ga-0000000a</OrgnlEndToEndId>", "", 1),
 		"status of no one": strings.NewReplacer("OrgnlGrpInfAndSts", "Other").Replace(status),
 	} {
 		_, err := read(t, text)

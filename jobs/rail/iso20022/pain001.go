@@ -48,8 +48,8 @@ func New(d Debtor, currencies []string) (*Format, error) {
 	if strings.TrimSpace(d.Name) == "" {
 		return nil, errors.New("the paying account: its holder's name is missing")
 	}
-	if utf8.RuneCountInString(d.Name) > longestName || utf8.RuneCountInString(d.ID) > longestKey {
-		return nil, fmt.Errorf("the paying account: its holder's name has at most %d letters, and the bank's name for them %d", longestName, longestKey)
+	if utf8.RuneCountInString(d.Name) > longestName || utf8.RuneCountInString(d.ID) > longestID {
+		return nil, fmt.Errorf("the paying account: its holder's name has at most %d letters, and the bank's name for them %d", longestName, longestID)
 	}
 	if len(currencies) == 0 {
 		currencies = []string{"EUR"}
@@ -70,9 +70,9 @@ func (f *Format) Capabilities() rail.Capabilities {
 	return rail.Capabilities{SettlementDelay: 48 * time.Hour, Currencies: f.Currencies}
 }
 
-// longestKey is what Max35Text holds, and longestName what Max140Text does.
+// longestID is what Max35Text holds, and longestName what Max140Text does.
 const (
-	longestKey  = 35
+	longestID   = 35
 	longestName = 140
 )
 
@@ -89,32 +89,17 @@ func (f *Format) Refuse(i rail.Instruction) string {
 		return rail.CodeCurrencyUnsupported
 	case i.Amount.Amount <= 0 || i.Amount.Amount > largest:
 		return rail.CodeAmountInvalid
-	case i.Payee.Number.Type != account.TypeIBAN || len(i.Payee.Number.Validate()) > 0 || len(i.Key) > longestKey:
+	case i.Payee.Number.Type != account.TypeIBAN || len(i.Payee.Number.Validate()) > 0:
 		return rail.CodeInvalid
 	default:
 		return ""
 	}
 }
 
-// endToEnd is a key in the letters that every bank takes, which have no
-// underscore: ISO 20022 itself has, the SEPA rulebook's character set has not.
-func endToEnd(key string) string { return strings.Replace(key, "_", "-", 1) }
+// EndToEndID implements bankfile.Format: Max35Text in letters that every bank takes.
+func (*Format) EndToEndID(key string) string { return bankfile.PolicyID(key) }
 
-// ownPrefix begins every end-to-end id of ours.
-const ownPrefix = "pay-"
-
-func ours(id string) bool { return strings.HasPrefix(id, ownPrefix) }
-
-// keyOf is the key of an end-to-end id.
-func keyOf(id string) string {
-	if ours(id) {
-		return "pay_" + id[len(ownPrefix):]
-	}
-	return id
-}
-
-// Write implements bankfile.Format: one payment information block a batch, each
-// order with its key as end-to-end and instruction id.
+// Write implements bankfile.Format: one payment information block a batch.
 func (f *Format) Write(w io.Writer, b bankfile.Batch) error {
 	if len(b.Orders) == 0 {
 		return errors.New("a batch without orders")
@@ -136,7 +121,7 @@ func (f *Format) Write(w io.Writer, b bankfile.Batch) error {
 		document.Payment.Service, document.Payment.Charges = &serviceLevel{"SEPA"}, "SLEV"
 	}
 	for _, order := range b.Orders {
-		document.Payment.Transfers = append(document.Payment.Transfers, transferOf(order))
+		document.Payment.Transfers = append(document.Payment.Transfers, f.transfer(order))
 	}
 	if _, err := io.WriteString(w, xml.Header); err != nil {
 		return err
@@ -146,13 +131,15 @@ func (f *Format) Write(w io.Writer, b bankfile.Batch) error {
 	return encoder.Encode(document)
 }
 
-func transferOf(order rail.Instruction) transfer {
+func (f *Format) transfer(order rail.Instruction) transfer {
+	id := f.EndToEndID(order.Key)
 	number := order.Payee.Number.Normalize().IBAN
 	t := transfer{
-		Instruction: endToEnd(order.Key), EndToEnd: endToEnd(order.Key),
-		Amount:   instructed{order.Amount.Currency, amount(order.Amount)},
-		Creditor: creditor{plain(order.Payee.Beneficiary.Name), order.Payee.Beneficiary.Country},
-		Account:  accountOf(number.IBAN), Remittance: endToEnd(order.PayoutID),
+		Instruction: id, EndToEnd: id,
+		Amount:     instructed{order.Amount.Currency, amount(order.Amount)},
+		Creditor:   creditor{plain(order.Payee.Beneficiary.Name), order.Payee.Beneficiary.Country},
+		Account:    accountOf(number.IBAN),
+		Remittance: strings.ReplaceAll(order.PayoutID, "_", "-"), // the SEPA character set has no underscore
 	}
 	if number.BIC != "" {
 		t.Agent = &creditorAgent{number.BIC}

@@ -112,7 +112,7 @@ func (s *statusReport) whole(original, status string, reasons []reasonXML, each 
 }
 
 func (s *statusReport) line(t transactionXML, each func(rail.Line) error) error {
-	key := keyOf(cmp.Or(t.EndToEnd, t.Own))
+	key := cmp.Or(t.EndToEnd, t.Own)
 	if key == "" || t.Status == "" {
 		return broken("a payment has no end-to-end id or no status")
 	}

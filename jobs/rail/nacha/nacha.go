@@ -59,6 +59,10 @@ func (*Format) Name() string { return Name }
 // Extension implements bankfile.Format.
 func (*Format) Extension() string { return "ach" }
 
+// EndToEndID implements bankfile.Format: the receiver's identification has 15
+// characters.
+func (*Format) EndToEndID(key string) string { return bankfile.ShortID(key) }
+
 // Capabilities implements bankfile.Format.
 func (*Format) Capabilities() rail.Capabilities {
 	return rail.Capabilities{ReturnsOnly: true, Currencies: []string{"USD"}}
@@ -148,7 +152,7 @@ func (f *Format) entry(order rail.Instruction, place int) *ach.EntryDetail {
 	entry.SetRDFI(us.RoutingNumber)
 	entry.DFIAccountNumber = us.AccountNumber
 	entry.Amount = int(order.Amount.Amount)
-	entry.IdentificationNumber = bankfile.Short(order.Key)
+	entry.IdentificationNumber = f.EndToEndID(order.Key)
 	entry.IndividualName = clip(order.Payee.Beneficiary.Name, 22)
 	entry.SetTraceNumber(f.Originator.Routing[:8], place)
 	entry.Category = ach.CategoryForward

@@ -61,7 +61,7 @@ func TestAFileIsReadBackByTheLibrary(t *testing.T) {
 	require.Len(t, entries, 2)
 	require.Equal(t, ach.CheckingCredit, entries[0].TransactionCode)
 	require.Equal(t, ach.SavingsCredit, entries[1].TransactionCode)
-	require.Equal(t, bankfile.Short("pay_a.1"), strings.TrimSpace(entries[0].IdentificationNumber))
+	require.Equal(t, bankfile.ShortID("pay_a.1"), strings.TrimSpace(entries[0].IdentificationNumber))
 	require.Equal(t, "000123456789", strings.TrimSpace(entries[0].DFIAccountNumber))
 	require.Equal(t, 123456, entries[0].Amount)
 	require.NotEqual(t, entries[0].TraceNumber, entries[1].TraceNumber)
@@ -99,7 +99,7 @@ func TestReturnsAreRead(t *testing.T) {
 	text := returned(t)
 	require.NoError(t, format(t).Read(bytes.NewReader(text), collect))
 	require.Equal(t, []rail.Line{{
-		Key: bankfile.Short("pay_a.1"), Reference: "021000020000001", Amount: money.New(123456, "USD"),
+		Key: bankfile.ShortID("pay_a.1"), Reference: "021000020000001", Amount: money.New(123456, "USD"),
 		Status: rail.Returned, Code: "R03", Date: time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC),
 	}}, lines)
 	for name, broken := range map[string][]byte{

@@ -1,0 +1,119 @@
+package model
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+)
+
+// key is the rail's idempotency key of the payout: <policy id>.<debt digest>.<n>. It
+// names the debt and not the row, so that a restored database asks for the same debt
+// under the same key and the rail's memory refuses a second transfer. n grows after a
+// definite refusal or a confirmed return only.
+func (r *payoutRow) key() string {
+	if r.DebtDigest == nil { // made by the previous release
+		return fmt.Sprintf("%s.%d", nounPayout.id(r.ID), r.KeyNumber)
+	}
+	return fmt.Sprintf("%s.%s.%d", nounPolicy.id(r.PolicyID), *r.DebtDigest, r.KeyNumber)
+}
+
+// debtDigest names one part of what a claim owes: 16 hexadecimal characters of a
+// SHA-256 over partner, policy, part and the occurrence's natural identity, or the
+// claim's id where it has no occurrence.
+func debtDigest(claim *claimRow, part int) *string {
+	identity := nounClaim.id(claim.ID)
+	if claim.OccurrenceKey != nil {
+		identity = *claim.OccurrenceKey
+	}
+	digest := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%d\n%s", claim.Partner, nounPolicy.id(claim.PolicyID), part, identity))
+	return new(hex.EncodeToString(digest[:8]))
+}
+
+// naturalKey is the identity that an occurrence keeps across databases. Scopes and
+// sources contain neither colon nor slash.
+func (r *occurrenceRow) naturalKey() string {
+	key := r.Source + "/" + string(r.Kind) + "/" + r.SourceEventID
+	if r.Scope != "" {
+		key = r.Scope + ":" + key
+	}
+	return key
+}
+
+// railKey is a parsed key. payout is set for keys of the previous release only.
+type railKey struct {
+	policy, payout uuid.UUID
+	digest         string
+	number         int
+}
+
+func parseRailKey(text string) (key railKey, ok bool) {
+	parts := strings.Split(text, ".")
+	number, err := strconv.Atoi(parts[len(parts)-1])
+	if err != nil || number < 1 {
+		return railKey{}, false
+	}
+	key.number = number
+	switch len(parts) {
+	case 2:
+		key.payout, err = nounPayout.parse(parts[0])
+	case 3:
+		key.digest = parts[1]
+		key.policy, err = nounPolicy.parse(parts[0])
+	default:
+		return railKey{}, false
+	}
+	return key, err == nil
+}
+
+// payoutsOfKeys finds the payout that each key belongs to, whether it was sent or not.
+// Replacements count n on, so the owner of a key is the payout of its debt with the
+// lowest key number that is not below n; a number above all belongs to the newest.
+// Keys of unknown debts are missing.
+func payoutsOfKeys(ctx context.Context, db bun.IDB, texts []string) (map[string]uuid.UUID, error) {
+	keys := make(map[string]railKey, len(texts))
+	var policies, payouts []uuid.UUID
+	for _, text := range texts {
+		if key, ok := parseRailKey(text); ok {
+			keys[text] = key
+			policies, payouts = append(policies, key.policy), append(payouts, key.payout)
+		}
+	}
+	if len(keys) == 0 {
+		return nil, nil
+	}
+	var rows []payoutRow
+	err := db.NewSelect().Model(&rows).Column("id", "policy_id", "debt_digest", "key_number").
+		Where("po.policy_id in (?) and po.debt_digest is not null or po.id in (?)", bun.List(policies), bun.List(payouts)).Scan(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("find payouts by rail keys: %w", err)
+	}
+	slices.SortFunc(rows, func(a, b payoutRow) int { return cmp.Compare(a.KeyNumber, b.KeyNumber) })
+	found := make(map[string]uuid.UUID, len(keys))
+	for text, key := range keys {
+		for i := range rows {
+			if rows[i].hasKey(key) {
+				found[text] = rows[i].ID
+				if rows[i].KeyNumber >= key.number {
+					break
+				}
+			}
+		}
+	}
+	return found, nil
+}
+
+// hasKey reports whether a key names the payout's debt, or the payout itself.
+func (r *payoutRow) hasKey(key railKey) bool {
+	if r.DebtDigest == nil {
+		return r.ID == key.payout
+	}
+	return r.PolicyID == key.policy && *r.DebtDigest == key.digest
+}

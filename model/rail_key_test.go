@@ -1,0 +1,145 @@
+package model_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/model"
+	"parapet/model/modeltest"
+	"parapet/model/trigger"
+	"parapet/model/wire"
+)
+
+// copyTables copies rows of one database to another one that lacks what they refer to,
+// as a backup of that moment would have them.
+func copyTables(t *testing.T, from, to *modeltest.Bundle, tables ...string) {
+	t.Helper()
+	for _, table := range tables {
+		var rows string
+		require.NoError(t, from.DB.Pool.QueryRow(t.Context(), "select json_agg(r)::text from "+table+" r").Scan(&rows))
+		tx, err := to.DB.Pool.Begin(t.Context())
+		require.NoError(t, err)
+		_, err = tx.Exec(t.Context(), "set local session_replication_role = replica")
+		require.NoError(t, err)
+		_, err = tx.Exec(t.Context(), "insert into "+table+" overriding system value select * from json_populate_recordset(null::"+table+", $1::json)", rows)
+		require.NoError(t, err)
+		require.NoError(t, tx.Commit(t.Context()))
+	}
+}
+
+// keysOf are the keys that the rail saw, in order.
+func keysOf(b *modeltest.Bundle) []string {
+	var keys []string
+	for _, order := range b.Rail.Orders {
+		keys = append(keys, order.Key)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+func TestSameDebtHasTheSameRailKeyInARestoredDatabase(t *testing.T) {
+	t.Parallel()
+	first, restored := modeltest.New(t), modeltest.New(t, modeltest.Unchecked())
+	for _, product := range []string{"quake-circle", "cyclone-circle"} {
+		policy := first.Cover(product, nil)
+		first.Record(modeltest.PolicyIBAN(policy.ID))
+		first.Verify()
+	}
+	copyTables(t, first, restored, "quotes", "policies", "payout_methods")
+	for _, b := range []*modeltest.Bundle{first, restored} {
+		b.Observe(modeltest.Quake("us1", b.Now(), epicentre, "6.4"))
+		blow(b, "AL01", "70", trigger.Final)
+		blow(b, "AL01", "140", trigger.Final)
+	}
+	require.Len(t, first.Rail.Orders, 3, "the storm pays in two parts")
+	require.Equal(t, keysOf(first), keysOf(restored))
+	require.Len(t, slices.Compact(keysOf(first)), 3)
+	for _, order := range first.Rail.Orders {
+		require.Regexp(t, `^pol_[0-9a-z]{26}\.[0-9a-f]{16}\.1$`, order.Key)
+		for _, other := range restored.Rail.Orders {
+			require.NotEqual(t, order.PayoutID, other.PayoutID)
+		}
+	}
+}
+
+// TestRailKeyTellsSandboxAndPublicOccurrencesApart pays one policy for two occurrences that share
+// their source and id, in the sandbox and in public.
+func TestRailKeyTellsSandboxAndPublicOccurrencesApart(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy := b.Cover("quake-circle", nil)
+	b.Record(modeltest.PolicyIBAN(policy.ID))
+	b.Work()
+	at := b.Now()
+	_, err := b.Service.RecordObservations(t.Context(), b.Acme, []wire.ObservationInput{modeltest.Quake("us1", at, epicentre, "6.4")}, true)
+	require.NoError(t, err)
+	b.Work()
+	b.After(100 * betweenFixes)
+	b.Observe(modeltest.Quake("us1", b.Now(), epicentre, "6.4"))
+	b.Work()
+	require.Len(t, b.Claims(policy), 2)
+	require.Len(t, slices.Compact(keysOf(b)), 2)
+}
+
+func TestReplacementsCountTheRailKeyOn(t *testing.T) {
+	t.Parallel()
+	b, claim, payout := ending(t, modeltest.Refused)
+	b.Rail.Answer = nil
+	b.Record(modeltest.IBAN(claim.ID))
+	b.Work()
+	for n := 2; n < 5; n++ {
+		payout = b.Claim(claim.ID).Payouts[n-2]
+		require.Equal(t, "released", payout.Status)
+		key := b.Rail.Orders[n-1].Key
+		require.Equal(t, b.RailKey(payout.ID, n), key)
+		returned := model.ReportLine{Key: key, Reference: "ref-1", Amount: payout.Amount, Status: model.LineReturned}
+		require.Equal(t, map[string]int{"returned": 1}, reconcile(t, b, key, returned).Results)
+		again := b.Claim(claim.ID).Payouts[n-1]
+		_, err := approve(t, b, "ann", again)
+		require.NoError(t, err)
+		b.Work()
+	}
+	first, _, _ := strings.Cut(b.Rail.Orders[0].Key, ".1")
+	for _, order := range b.Rail.Orders {
+		require.Contains(t, order.Key, first+".", "the debt is the same")
+	}
+	payouts := b.Claim(claim.ID).Payouts
+	for n, owner := range map[int]string{1: payouts[0].ID, 2: payouts[0].ID, 3: payouts[1].ID, 4: payouts[2].ID, 5: payouts[3].ID} {
+		sent, err := b.Service.Sent(t.Context(), modeltest.RailName, []string{b.RailKey(payout.ID, n)})
+		require.NoError(t, err)
+		require.Equal(t, owner, sent[b.RailKey(payout.ID, n)].PayoutID, n)
+	}
+}
+
+// TestNextPartIsCountedFromTheHighest lets a part be paid again before the storm
+// grows: the key of the next part must not depend on how often another one came back.
+func TestNextPartIsCountedFromTheHighest(t *testing.T) {
+	t.Parallel()
+	keys := map[bool]string{}
+	first := modeltest.New(t)
+	policy := first.Cover("cyclone-circle", nil)
+	first.Record(modeltest.PolicyIBAN(policy.ID))
+	first.Verify()
+	restored := modeltest.New(t, modeltest.Unchecked())
+	copyTables(t, first, restored, "quotes", "policies", "payout_methods")
+	for back, b := range map[bool]*modeltest.Bundle{true: first, false: restored} {
+		blow(b, "AL01", "70", trigger.Final)
+		if back {
+			reconcile(t, b, "monday", line(b, b.OnlyClaim(policy).Payouts[0], "returned"))
+		}
+		blow(b, "AL01", "140", trigger.Final)
+		keys[back] = b.Rail.Orders[len(b.Rail.Orders)-1].Key
+	}
+	require.Equal(t, keys[false], keys[true])
+}
+
+func TestTwoPayoutsCannotShareARailKey(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	owed(b)
+	_, err := b.DB.Pool.Exec(t.Context(), `insert into payouts select (jsonb_populate_record(p, jsonb_build_object('id', gen_random_uuid(), 'part', 2))).* from payouts p`)
+	require.ErrorContains(t, err, "payouts_rail_key_key")
+}
