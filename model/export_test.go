@@ -6,12 +6,14 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/uptrace/bun"
 
+	"parapet/model/account"
 	"parapet/model/trigger"
 )
 
@@ -76,4 +78,47 @@ func (s *Service) VisitedByRelay(ctx context.Context) (pages int64, err error) {
 	}
 	err = json.Unmarshal([]byte(plan), &explained)
 	return explained[0].Plan.Hit + explained[0].Plan.Read, err
+}
+
+// Chained is an event's hash in its partner's chain.
+func Chained(before []byte, sequence int64, id string, kind EventType, occurred time.Time, data []byte) []byte {
+	return chained(before, sequence, id, kind, occurred, data)
+}
+
+// FingerprintOf is the fingerprint of a partner's account.
+func FingerprintOf(keys Keys, partner string, number account.Number) string {
+	return keys.fingerprint(partner, number.Normalize().Canonical())
+}
+
+// SealAccount seals an account number for the payout method with the id.
+func SealAccount(keys Keys, partner string, id uuid.UUID, number account.Number) ([]byte, error) {
+	plain, err := json.Marshal(number.Normalize())
+	if err != nil {
+		return nil, err
+	}
+	return keys.seal(plain, place(partner, id, "payout_methods.sealed"))
+}
+
+// ExplainChanged is the plan by which a check finds what changed, where indexes are
+// preferred however small the tables are.
+func (s *Service) ExplainChanged(ctx context.Context) (string, error) {
+	conn, err := s.pool.Acquire(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer conn.Release()
+	tx, err := conn.Begin(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = tx.Rollback(ctx) }()
+	if _, err := tx.Exec(ctx, "set local enable_seqscan = off"); err != nil {
+		return "", err
+	}
+	rows, err := tx.Query(ctx, "explain "+strings.ReplaceAll(changedQuery, "$1", "300000"))
+	if err != nil {
+		return "", err
+	}
+	lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	return strings.Join(lines, "\n"), err
 }

@@ -78,7 +78,7 @@ func (s *Service) ResumeReleases(ctx context.Context, actor Actor, in ResumeRequ
 	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
 		return nil, err
 	}
-	if err := s.checkInvariants(ctx, false); err != nil {
+	if err := s.CheckChanged(ctx); err != nil {
 		return nil, explain(err)
 	}
 	return s.stopChange(ctx, actor, in.Reason, func(ctx context.Context, u *unit, standing *stopRow) (*stopRow, error) {

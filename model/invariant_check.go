@@ -1,0 +1,199 @@
+package model
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/uptrace/bun"
+)
+
+// Bounds of a check. What changed is checked again for a while after it changed, so
+// that a transaction that commits late is not missed; a table of violations is no use
+// beyond a few. checkTimeout bounds every statement, and with it every snapshot.
+const (
+	checkOverlap  = 5 * time.Minute
+	checkTimeout  = 8 * time.Second
+	checkSlice    = 5000 // subjects of a statement that checks what changed
+	maxViolations = 1000
+)
+
+// CheckInvariants reads every invariant and saves what it finds: of the records that
+// changed lately, and slice by slice of all, once an hour. New violations stop the
+// release of payouts. Every statement has a bounded time; an invariant that did not
+// answer in it keeps its old time of check, which the metrics show.
+//
+// What changed is known by the events of the last minutes, whose ids are in order of
+// time: a check costs as much as happened, however large the book is. What no event
+// reports, such as a row that was changed by hand, is found within the hour.
+func (s *Service) CheckInvariants(ctx context.Context) error {
+	invariants, err := s.checkChanged(ctx)
+	if invariants == nil {
+		return err
+	}
+	fullErr := s.continueFullCheck(ctx, invariants)
+	if err := s.stopViolatedReleases(ctx); err != nil {
+		return err
+	}
+	return firstOf(err, fullErr)
+}
+
+// CheckChanged is CheckInvariants without the check of all records, which takes longer
+// than a request has.
+func (s *Service) CheckChanged(ctx context.Context) error {
+	invariants, err := s.checkChanged(ctx)
+	if invariants == nil {
+		return err
+	}
+	return firstOf(s.stopViolatedReleases(ctx), err)
+}
+
+func (s *Service) stopViolatedReleases(ctx context.Context) error {
+	return s.change(ctx, System(), func(ctx context.Context, u *unit) error { return u.stopViolated(ctx) })
+}
+
+// checkChanged checks every invariant of the records that changed lately. It returns
+// the invariants, and the first error of those that could not be checked.
+func (s *Service) checkChanged(ctx context.Context) ([]Invariant, error) {
+	invariants, err := s.invariants(ctx)
+	if err != nil {
+		return nil, err
+	}
+	subjects, err := s.changedLately(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, invariant := range invariants {
+		if checkErr := s.checkSubjects(ctx, invariant.Name, subjects); checkErr != nil && err == nil {
+			err = fmt.Errorf("check %s: %w", invariant.Name, checkErr)
+		}
+	}
+	return invariants, err
+}
+
+// changedLately returns the ids of the events of the last minutes, of their subjects,
+// of what those belong to, and of what stood violated. An event's id begins with the
+// milliseconds of the machine's clock when it was made: UUIDv7, RFC 9562 section 5.7.
+// The bound is computed from statement_timestamp, which is stable: with clock_timestamp
+// the index of events could not be used, and all of them would be read.
+func (s *Service) changedLately(ctx context.Context) ([]uuid.UUID, error) {
+	rows, err := s.pool.Query(ctx, changedQuery, checkOverlap.Milliseconds())
+	if err != nil {
+		return nil, explain(fmt.Errorf("find what changed: %w", err))
+	}
+	ids, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+	return ids, explain(err)
+}
+
+const changedQuery = `with changed as materialized (select id, subject_id from events where id >=
+		(lpad(to_hex((extract(epoch from statement_timestamp()) * 1000)::bigint - $1), 12, '0') || repeat('0', 20))::uuid),
+	payout as (select claim_id, policy_id from payouts where id in (select subject_id from changed))
+	select id from changed union select subject_id from changed union select claim_id from payout union select policy_id from payout
+	union select policy_id from claims where id in (select subject_id from changed) union select subject from invariant_violations`
+
+// checkSubjects checks one invariant of some records and saves what it found.
+func (s *Service) checkSubjects(ctx context.Context, name string, subjects []uuid.UUID) error {
+	result := checkResult{name: name}
+	for slice := range slices.Chunk(subjects, checkSlice) {
+		checked := checkScope{ids: slice}
+		found, took, err := s.findViolations(ctx, name, checked)
+		if err != nil {
+			return err
+		}
+		result.scopes, result.found, result.took = append(result.scopes, checked), append(result.found, found...), result.took+took
+	}
+	return s.change(ctx, System(), func(ctx context.Context, u *unit) error {
+		return firstOf(u.saveCheck(ctx, &result), u.saveCheckTime(ctx, &result))
+	})
+}
+
+// checkScope is which subjects are checked: those of the ids, or, without ids, those
+// behind after up to last.
+type checkScope struct {
+	ids         []uuid.UUID
+	after, last uuid.UUID
+}
+
+func (c checkScope) where() (condition string, args []any) {
+	if c.ids != nil {
+		return "subject = any(?::uuid[])", []any{textArray(c.ids)}
+	}
+	return "subject > ? and subject <= ?", []any{c.after, c.last}
+}
+
+// checkResult is what a check of one invariant found.
+type checkResult struct {
+	name       string
+	scopes     []checkScope
+	found      []violationRow
+	took       time.Duration
+	violations int // that stand already, where the result is of a slice
+}
+
+// findViolations reads a view of the subjects in scope, in a snapshot of its own, and
+// measures how long that took.
+func (s *Service) findViolations(ctx context.Context, name string, scope checkScope) (found []violationRow, took time.Duration, err error) {
+	condition, args := scope.where()
+	err = s.view(ctx, func(ctx context.Context, tx bun.Tx, _ time.Time) error {
+		if _, err := tx.NewRaw("set local statement_timeout = ?", checkTimeout.Milliseconds()).Exec(ctx); err != nil {
+			return err
+		}
+		err := tx.NewSelect().TableExpr("?", bun.Ident(name)).DistinctOn("subject, partner").Column("subject", "partner", "wrong").
+			Where(condition, args...).OrderExpr("subject, partner").Limit(maxViolations).Scan(ctx, &found)
+		if err != nil {
+			return err
+		}
+		var micros int64
+		err = tx.NewRaw("select (extract(epoch from clock_timestamp() - transaction_timestamp()) * 1000000)::bigint").Scan(ctx, &micros)
+		took = time.Duration(micros) * time.Microsecond
+		return err
+	})
+	return found, took, err
+}
+
+// textArray writes ids as the text of an array.
+func textArray(ids []uuid.UUID) string {
+	text := []byte{'{'}
+	for i, id := range ids {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		text = append(text, id.String()...)
+	}
+	return string(append(text, '}'))
+}
+
+// saveCheck writes what a check found and removes what it found no more.
+func (u *unit) saveCheck(ctx context.Context, r *checkResult) error {
+	standing := make([]uuid.UUID, len(r.found))
+	for i := range r.found {
+		r.found[i].Name, r.found[i].FoundAt, standing[i] = r.name, u.now, r.found[i].Subject
+	}
+	for _, scope := range r.scopes {
+		condition, args := scope.where()
+		_, err := u.NewDelete().Model((*violationRow)(nil)).Where("name = ?", r.name).Where("subject <> all(?::uuid[])", textArray(standing)).
+			Where(condition, args...).Exec(ctx)
+		if err != nil {
+			return fmt.Errorf("remove violations: %w", err)
+		}
+	}
+	if room := max(0, maxViolations-r.violations); len(r.found) > room {
+		r.found = r.found[:room]
+	}
+	if len(r.found) > 0 {
+		if _, err := u.NewInsert().Model(&r.found).On("conflict (name, subject, partner) do update").Set("wrong = excluded.wrong").Exec(ctx); err != nil {
+			return fmt.Errorf("save violations: %w", err)
+		}
+	}
+	return nil
+}
+
+// saveCheckTime writes that what changed lately was checked, and how long that took.
+func (u *unit) saveCheckTime(ctx context.Context, r *checkResult) error {
+	_, err := u.NewRaw(`insert into invariant_checks (name, checked_at, milliseconds) values (?0, ?1, ?2)
+		on conflict (name) do update set checked_at = excluded.checked_at, milliseconds = excluded.milliseconds`, r.name, u.now, r.took.Milliseconds()).Exec(ctx)
+	return err
+}

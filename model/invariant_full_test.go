@@ -1,0 +1,112 @@
+package model_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/model/modeltest"
+)
+
+// checkFully runs the check of all records from its beginning to its end, in slices of so many rows.
+func checkFully(t *testing.T, b *modeltest.Bundle, slice int) error {
+	t.Helper()
+	b.After(time.Hour)
+	_, err := b.DB.Pool.Exec(t.Context(), "update invariant_full_check set slice_size = $1", slice)
+	require.NoError(t, err)
+	return b.Service.CheckInvariants(t.Context())
+}
+
+// makeEventsOld has all events be of long ago, so that no check of what changed lately reads them.
+func makeEventsOld(t *testing.T, b *modeltest.Bundle) {
+	t.Helper()
+	for _, column := range []string{"events set id", "event_numbers set event_id", "ledger_entries set event_id"} {
+		_, id, _ := strings.Cut(column, " set ")
+		forge(t, b, fmt.Sprintf("update %s = ('019000000000' || substr(replace(%s::text, '-', ''), 13))::uuid", column, id))
+	}
+}
+
+// fullyCheckedAt is when the invariants have last been checked of all records, by name.
+func fullyCheckedAt(t *testing.T, b *modeltest.Bundle) map[string]time.Time {
+	t.Helper()
+	times := map[string]time.Time{}
+	for _, invariant := range must(b.Service.ListInvariants(t.Context(), b.Operator)) {
+		if invariant.WholeCheckedAt != nil {
+			times[invariant.Name] = *invariant.WholeCheckedAt
+		}
+	}
+	return times
+}
+
+func TestFullCheckFindsWhatNoEventReports(t *testing.T) {
+	t.Parallel()
+	for _, slice := range []int{1, 3, 1000} {
+		b := modeltest.New(t, modeltest.Unchecked())
+		for range 3 {
+			b.Cover("quake-circle", nil)
+		}
+		b.Relay()
+		require.NoError(t, checkFully(t, b, slice))
+		began := b.Now()
+		forge(t, b, "update policies set premium_amount = premium_amount + 1")
+		makeEventsOld(t, b)
+		require.NoError(t, b.Service.CheckInvariants(t.Context()))
+		require.Empty(t, must(b.Service.ListViolations(t.Context(), b.Operator, "inv_ledger_tells_premiums", 10)), "no event reports it, and the hour is not over")
+		require.NoError(t, checkFully(t, b, slice))
+		require.Len(t, must(b.Service.ListViolations(t.Context(), b.Operator, "inv_ledger_tells_premiums", 10)), 3)
+		for name, at := range fullyCheckedAt(t, b) {
+			require.True(t, at.After(began), name)
+		}
+		forge(t, b, "update policies set premium_amount = premium_amount - 1")
+		require.NoError(t, checkFully(t, b, slice))
+		require.Empty(t, must(b.Service.ListViolations(t.Context(), b.Operator, "inv_ledger_tells_premiums", 10)), "what was repaired is removed")
+	}
+}
+
+func TestFullCheckGoesOnFromItsSavedPosition(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t, modeltest.Unchecked())
+	b.Cover("quake-circle", nil)
+	b.Relay()
+	require.NoError(t, checkFully(t, b, 1000))
+	forge(t, b, "update policies set premium_amount = premium_amount + 1")
+	makeEventsOld(t, b)
+	b.After(10 * time.Minute)
+	began := b.Now()
+	_, err := b.DB.Pool.Exec(t.Context(), "update invariant_full_check set position = (select id from policies), started_at = $1", began)
+	require.NoError(t, err)
+	require.NoError(t, b.Service.CheckInvariants(t.Context()))
+	require.Empty(t, must(b.Service.ListViolations(t.Context(), b.Operator, "", 10)), "the policy stands before the position")
+	for name, at := range fullyCheckedAt(t, b) {
+		require.Equal(t, began, at, "%s has been checked fully since the check began", name)
+	}
+	var running bool
+	require.NoError(t, b.DB.Pool.QueryRow(t.Context(), "select position is not null from invariant_full_check").Scan(&running))
+	require.False(t, running)
+}
+
+func TestFullCheckLeavesOutAnInvariantThatFails(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t, modeltest.Unchecked())
+	b.Cover("quake-circle", nil)
+	_, err := b.DB.Pool.Exec(t.Context(), "create view inv_fails as select id as subject, partner, (1 / (version - 1))::text as wrong from policies")
+	require.NoError(t, err)
+	forge(t, b, "update policies set premium_amount = premium_amount + 1")
+	require.ErrorContains(t, checkFully(t, b, 1000), "inv_fails")
+	times := fullyCheckedAt(t, b)
+	require.NotContains(t, times, "inv_fails")
+	require.Contains(t, times, "inv_ledger_tells_premiums")
+	require.NotEmpty(t, must(b.Service.ReleaseStops(t.Context(), b.Operator, 10)), "the others are heeded")
+}
+
+func TestCheckOfChangesReadsEventsByIndex(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	plan, err := b.Service.ExplainChanged(t.Context())
+	require.NoError(t, err)
+	require.Contains(t, plan, "events_pkey", "a bound that is not stable would have all events read each minute")
+	require.NotContains(t, plan, "Seq Scan on events")
+}
