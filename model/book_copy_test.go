@@ -1,0 +1,299 @@
+package model_test
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+
+	"parapet/model"
+	"parapet/model/modeltest"
+)
+
+// copier repeats a template in a book.
+type copier struct {
+	t              *testing.T
+	template, book *modeltest.Bundle
+	copies         int
+
+	texts   bookTexts
+	tables  []*bookTable
+	chains  map[string]*bookChain // by partner
+	end     time.Time             // of the template
+	indexes []string              // statements
+}
+
+// bookTable is a table of the template and the connection that fills the book's.
+type bookTable struct {
+	name    string
+	columns []string
+	rows    [][]bookText // by column
+	out     *bufio.Writer
+	pipe    *io.PipeWriter
+}
+
+// bookChain is where a partner's events end.
+type bookChain struct {
+	sequence int64
+	hash     []byte
+}
+
+func newCopier(t *testing.T, template, book *modeltest.Bundle, copies int) *copier {
+	t.Helper()
+	c := &copier{t: t, template: template, book: book, copies: copies, chains: map[string]*bookChain{}, end: template.Now()}
+	c.texts.since = c.end.AddDate(0, 0, -60)
+	c.texts.literal("acme", func(b *bookCopy, _ string) string { return b.partner })
+	c.texts.literal(bookMark, func(b *bookCopy, _ string) string { return fmt.Sprintf("copy-%06d", b.number) })
+	return c
+}
+
+func (c *copier) exec(text string, args ...any) {
+	c.t.Helper()
+	_, err := c.book.DB.Pool.Exec(c.t.Context(), text, args...)
+	require.NoError(c.t, err)
+}
+
+// list reads one column of texts.
+func (c *copier) list(m *modeltest.Bundle, query string, args ...any) []string {
+	c.t.Helper()
+	rows, err := m.DB.Pool.Query(c.t.Context(), query, args...)
+	require.NoError(c.t, err)
+	texts, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	require.NoError(c.t, err)
+	return texts
+}
+
+// bookTables lists what is copied: what belongs to a partner, and what events and reports are made of. Left out is what
+// belongs to the partner itself or lives only for a while.
+const bookTables = `select distinct t.table_name::text from information_schema.tables t join information_schema.columns c using (table_schema, table_name)
+	where t.table_schema = 'public' and t.table_type = 'BASE TABLE' and (t.table_name in ('occurrences', 'occurrence_aliases', 'observations', 'rail_reports', 'rail_report_lines')
+	or c.column_name = 'partner' and t.table_name not in ('event_outbox', 'event_checkpoints', 'webhook_endpoints', 'webhook_progress', 'deliveries', 'invariant_violations'))
+	order by 1`
+
+// readTemplate reads the template's rows and finds in them what every copy changes.
+func (c *copier) readTemplate() {
+	c.t.Helper()
+	for _, secret := range c.list(c.template, "select distinct fingerprint from payout_methods") {
+		c.texts.literal(secret, func(b *bookCopy, _ string) string {
+			return model.FingerprintOf(modeltest.Keys(), b.partner, modeltest.PolicyIBAN("").Number)
+		})
+	}
+	for _, digest := range c.list(c.template, "select digest from rail_reports") {
+		c.texts.literal(digest, func(b *bookCopy, text string) string {
+			sum := sha256.Sum256(fmt.Append(nil, text, b.number))
+			return hex.EncodeToString(sum[:])
+		})
+	}
+	for i, hash := range c.list(c.template, "select distinct receipt_hash from determinations order by 1") {
+		c.texts.literal(hash, func(b *bookCopy, _ string) string { return b.receipts[i] })
+		c.texts.receipts = append(c.texts.receipts, c.texts.parse(c.list(c.template, "select receipt::text from determinations where receipt_hash = $1", hash)[0]))
+	}
+	for _, name := range c.list(c.template, bookTables) {
+		c.tables = append(c.tables, c.readTable(name))
+	}
+}
+
+func (c *copier) readTable(name string) *bookTable {
+	c.t.Helper()
+	table := &bookTable{name: name, columns: c.list(c.template, "select column_name::text from information_schema.columns where table_name = $1 and table_schema = 'public' order by ordinal_position", name)}
+	selected := make([]string, len(table.columns))
+	for i, column := range table.columns {
+		if selected[i] = column; name == "events" && column == "data" { // as text, in the escape form of bytea
+			selected[i] = `replace(convert_from(data, 'UTF8'), '\', '\\')`
+		}
+	}
+	order := map[string]string{"event_numbers": "sequence", "timeline_entries": "claim_id, sequence"}[name]
+	if order == "" {
+		order = table.columns[0]
+	}
+	conn, err := c.template.DB.Pool.Acquire(c.t.Context())
+	require.NoError(c.t, err)
+	defer conn.Release()
+	var text bytes.Buffer
+	_, err = conn.Conn().PgConn().CopyTo(c.t.Context(), &text, fmt.Sprintf("copy (select %s from %s order by %s) to stdout", strings.Join(selected, ", "), name, order))
+	require.NoError(c.t, err)
+	for line := range strings.Lines(text.String()) {
+		values := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		row := make([]bookText, len(values))
+		for i, value := range values {
+			row[i] = c.texts.parse(value)
+		}
+		table.rows = append(table.rows, row)
+	}
+	return table
+}
+
+// dropIndexes removes what slows COPY down; createIndexes makes it again.
+func (c *copier) dropIndexes() {
+	c.t.Helper()
+	for _, name := range c.list(c.book, `select i.indexrelid::regclass::text from pg_index i join pg_class t on t.oid = i.indrelid and t.relnamespace = 'public'::regnamespace
+		where t.relname = any($1) and not exists (select from pg_constraint k where k.conindid = i.indexrelid)`, c.names()) {
+		c.indexes = append(c.indexes, c.list(c.book, "select pg_get_indexdef($1::regclass)", name)...)
+		c.exec("drop index " + name)
+	}
+}
+
+func (c *copier) names() []string {
+	names := make([]string, len(c.tables))
+	for i, table := range c.tables {
+		names[i] = table.name
+	}
+	return names
+}
+
+func (c *copier) createIndexes() {
+	c.t.Helper()
+	var all errgroup.Group
+	all.SetLimit(2)
+	for _, statement := range c.indexes {
+		all.Go(func() error {
+			_, err := c.book.DB.Pool.Exec(c.t.Context(), "set maintenance_work_mem = '512MB'; "+statement+"; reset maintenance_work_mem")
+			return err
+		})
+	}
+	require.NoError(c.t, all.Wait())
+}
+
+// copyAll writes all copies, each table by a connection of its own.
+func (c *copier) copyAll() {
+	c.t.Helper()
+	var all errgroup.Group
+	for _, table := range c.tables {
+		in, pipe := io.Pipe()
+		table.pipe, table.out = pipe, bufio.NewWriterSize(pipe, 1<<20)
+		all.Go(func() error {
+			err := c.copyTable(table, in)
+			_ = in.CloseWithError(err)
+			return err
+		})
+	}
+	random := rand.New(rand.NewPCG(3, 4)) //nolint:gosec // the same book every time
+	for i := range c.copies {
+		if c.copyOnce(i, random) != nil {
+			break // the table says why
+		}
+	}
+	for _, table := range c.tables {
+		_ = table.pipe.CloseWithError(table.out.Flush())
+	}
+	require.NoError(c.t, all.Wait())
+}
+
+func (c *copier) copyTable(table *bookTable, in io.Reader) error {
+	conn, err := pgx.Connect(c.t.Context(), c.book.URL)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close(c.t.Context()) }()
+	// Foreign keys and the guards of insert-only tables are not asked for every row; the invariants are, at the end.
+	if _, err := conn.Exec(c.t.Context(), "set session_replication_role = replica; set synchronous_commit = off; set default_toast_compression = lz4"); err != nil {
+		return err
+	}
+	_, err = conn.PgConn().CopyFrom(c.t.Context(), in, fmt.Sprintf("copy %s (%s) from stdin", table.name, strings.Join(table.columns, ", ")))
+	if err != nil {
+		return fmt.Errorf("copy %s: %w", table.name, err)
+	}
+	return nil
+}
+
+// copyOnce writes one copy. The first ones are the oldest; the last is an hour older than now.
+func (c *copier) copyOnce(number int, random *rand.Rand) error {
+	partner, share := "", random.IntN(100)
+	for _, p := range bookShares {
+		if partner = p.slug; share < p.share {
+			break
+		}
+		share -= p.share
+	}
+	age := bookSpan * time.Duration(c.copies-number-1) / time.Duration(c.copies)
+	b := &bookCopy{number: number, partner: partner, shift: (c.book.Now().Sub(c.end) - age - time.Hour).Truncate(time.Second), seed: random.Uint64()}
+	c.texts.write(b)
+	for _, table := range c.tables {
+		for _, row := range table.rows {
+			if err := c.copyRow(table, b, row); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (c *copier) copyRow(table *bookTable, b *bookCopy, row []bookText) error {
+	values := make([][]byte, len(row))
+	for i := range row {
+		values[i] = row[i].in(b)
+	}
+	switch table.name {
+	case "events":
+		b.keepEvent(table, values)
+	case "event_numbers":
+		c.chain(table, b, values)
+	case "payout_methods":
+		c.seal(table, b, values)
+	}
+	for i, value := range values {
+		if i > 0 {
+			_ = table.out.WriteByte('\t')
+		}
+		_, _ = table.out.Write(value)
+	}
+	return table.out.WriteByte('\n')
+}
+
+func (t *bookTable) column(values [][]byte, name string) *[]byte {
+	for i := range t.columns {
+		if t.columns[i] == name {
+			return &values[i]
+		}
+	}
+	panic("no column " + name)
+}
+
+// chain gives an event its partner's next sequence and hash.
+func (c *copier) chain(table *bookTable, b *bookCopy, values [][]byte) {
+	end := c.chains[b.partner]
+	if end == nil {
+		end = &bookChain{hash: make([]byte, sha256.Size)}
+		c.chains[b.partner] = end
+	}
+	event := b.events[uuid.MustParse(string(*table.column(values, "event_id")))]
+	end.sequence++
+	end.hash = model.Chained(end.hash, end.sequence, event.id, event.kind, event.at, event.data[:])
+	*table.column(values, "sequence") = strconv.AppendInt(nil, end.sequence, 10)
+	*table.column(values, "hash") = fmt.Appendf(nil, `\\x%x`, end.hash)
+}
+
+// seal encrypts the account number for the row it stands in.
+func (c *copier) seal(table *bookTable, b *bookCopy, values [][]byte) {
+	sealed, err := model.SealAccount(modeltest.Keys(), b.partner, uuid.MustParse(string(*table.column(values, "id"))), modeltest.PolicyIBAN("").Number)
+	require.NoError(c.t, err)
+	*table.column(values, "sealed") = fmt.Appendf(nil, `\\x%x`, sealed)
+}
+
+// copyDeliveries gives acme an endpoint that every event of the last weeks was delivered to.
+func (c *copier) copyDeliveries() {
+	c.t.Helper()
+	url := "https://hooks.example.com/parapet"
+	endpoint, err := c.book.Service.CreateWebhookEndpoint(c.t.Context(), c.book.Acme, model.WebhookEndpointRequest{URL: &url})
+	require.NoError(c.t, err)
+	c.book.Relay()
+	c.exec(`insert into deliveries (id, partner, created_at, updated_at, endpoint_id, event_id, sequence, subject_id, status, tries, attempts)
+		select overlay(e.id::text placing '7de' from 15 for 3)::uuid, e.partner, e.occurred_at, e.occurred_at, w.id, e.id, n.sequence, e.subject_id, 'delivered', 1,
+			'[{"at": "2026-01-01T00:00:00.000000Z", "status_code": 200, "error": null, "duration_ms": 38, "answer": "ok"}]'
+		from webhook_endpoints w cross join lateral (select * from event_numbers n where n.partner = w.partner order by sequence desc limit 1000000) n
+			join events e on e.id = n.event_id and e.partner = n.partner where w.partner = 'acme'`)
+	c.exec(`update webhook_progress p set position = (select max(sequence) from event_numbers n where n.partner = p.partner), due_at = null`)
+	require.NotEmpty(c.t, endpoint.ID)
+}

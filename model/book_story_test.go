@@ -1,0 +1,161 @@
+package model_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/model"
+	"parapet/model/hazard"
+	"parapet/model/modeltest"
+	"parapet/model/money"
+)
+
+// bookMark stands in texts of the template that differ from copy to copy: the copier replaces it by the copy's own.
+const bookMark = "copy-000000"
+
+// Where the policies of a book are. Of a hundred policies, ten lie around Hualien and had no event yet, six around Athens,
+// where every copy has an earthquake that paid; the others are spread over the earth.
+var (
+	bookHualien = hazard.Point{Latitude: 24.0, Longitude: 121.5}
+	bookAthens  = hazard.Point{Latitude: 38.0, Longitude: 23.7}
+)
+
+// playBookTemplate has the domain write the records that a book repeats, for acme: quotes that expired, policies of several
+// products and places in several states, and claims that were paid and reconciled, wait for an account, were declined or
+// withdrawn.
+func playBookTemplate(t *testing.T, m *modeltest.Bundle, policies int) {
+	t.Helper()
+	p := bookPlayer{Bundle: m, t: t, random: rand.New(rand.NewPCG(1, 2))} //nolint:gosec // the same book every time
+	m.Rail.Answer = func(order *model.Release) model.RailAnswer {
+		return model.RailAnswer{Outcome: model.OutcomeAccepted, Code: "accepted", Reference: "ref-" + order.Key}
+	}
+	for range max(1, policies*3/10) {
+		p.quote("quake-circle", modeltest.Context{"location": p.anywhere()})
+	}
+	for range max(1, policies/50) {
+		p.cover("quake-circle", modeltest.Context{"location": p.anywhere(), "term": "P7D"})
+	}
+	m.After(8 * 24 * time.Hour)
+	m.Sweep()
+	for i := range policies {
+		p.coverOne(i % 100)
+	}
+	m.Work()
+	m.Observe(modeltest.Quake("us-"+bookMark, m.Now(), bookAthens, "6.4"))
+	m.Work()
+	p.reconcile()
+	p.refuse()
+	m.Relay()
+}
+
+// bookPlayer plays the template.
+type bookPlayer struct {
+	*modeltest.Bundle
+
+	t       *testing.T
+	random  *rand.Rand
+	ordinal int // of the last record with a reference
+}
+
+// coverOne binds the policy of one of a hundred kinds.
+func (p *bookPlayer) coverOne(kind int) {
+	switch {
+	case kind < 10:
+		p.account(p.cover("quake-circle", modeltest.Context{"location": p.near(bookHualien)}))
+	case kind < 15:
+		p.account(p.cover("quake-circle", modeltest.Context{"location": p.near(bookAthens)}))
+	case kind < 16: // its payout waits for an account
+		p.cover("quake-circle", modeltest.Context{"location": p.near(bookAthens)})
+	case kind < 36:
+		p.cover("cyclone-circle", modeltest.Context{"location": p.near(hazard.Point{Latitude: 25, Longitude: -75})})
+	case kind < 40:
+		p.cover("rain-excess", modeltest.Context{})
+	default:
+		p.cover("quake-circle", modeltest.Context{"location": p.anywhere()})
+	}
+}
+
+// anywhere is a point on the earth, away from the places of the book's earthquakes.
+func (p *bookPlayer) anywhere() hazard.Point {
+	for {
+		at := hazard.Point{Latitude: math.Round(p.random.Float64()*1000-500) / 10, Longitude: math.Round(p.random.Float64()*3400-1700) / 10}
+		if hazard.Distance(at, bookAthens) > 500 && hazard.Distance(at, bookHualien) > 500 {
+			return at
+		}
+	}
+}
+
+// near is a point some ten kilometres around another.
+func (p *bookPlayer) near(at hazard.Point) hazard.Point {
+	return hazard.Point{Latitude: at.Latitude + math.Round(p.random.Float64()*40-20)/100, Longitude: at.Longitude + math.Round(p.random.Float64()*40-20)/100}
+}
+
+func (p *bookPlayer) quote(product string, context modeltest.Context) string {
+	p.ordinal++
+	request := p.Ask(product, context)
+	request.PartnerReference = new(fmt.Sprintf("%s/%d", bookMark, p.ordinal))
+	for {
+		quote, err := p.Service.CreateQuote(p.t.Context(), p.Acme, request)
+		if refused := (*model.Error)(nil); errors.As(err, &refused) && refused.Code == model.CodeRiskUninsurable {
+			context["location"] = p.anywhere()
+			request.Context = p.Ask(product, context).Context
+			continue
+		}
+		require.NoError(p.t, err)
+		return quote.ID
+	}
+}
+
+func (p *bookPlayer) cover(product string, context modeltest.Context) string {
+	quote := p.quote(product, context)
+	policy, err := p.Service.BindPolicy(p.t.Context(), p.Acme, model.BindRequest{
+		QuoteID: quote, PartnerReference: new(fmt.Sprintf("%s/%d", bookMark, p.ordinal)), Metadata: map[string]string{"branch": "north"},
+	})
+	require.NoError(p.t, err)
+	return policy.ID
+}
+
+func (p *bookPlayer) account(policy string) { p.Record(modeltest.PolicyIBAN(policy)) }
+
+// reconcile has the rail report what it settled.
+func (p *bookPlayer) reconcile() {
+	lines := make([]model.ReportLine, len(p.Rail.Orders))
+	for i, order := range p.Rail.Orders {
+		lines[i] = model.ReportLine{Key: order.Key, Reference: "ref-" + order.Key, Amount: order.Amount, Status: model.LineSettled}
+	}
+	_, err := p.Service.Reconcile(p.t.Context(), p.Operator, model.Report{Rail: modeltest.RailName, Name: bookMark}, reading(lines))
+	require.NoError(p.t, err)
+}
+
+// refuse has an operator decline a claim, take another one back and cancel a policy.
+func (p *bookPlayer) refuse() {
+	policy := p.cover("quake-circle", modeltest.Context{"location": p.anywhere()})
+	open := func() string {
+		claim, _, err := p.Service.OpenClaim(p.t.Context(), p.Acme, model.ClaimRequest{PolicyID: policy, RequestedAmount: new(money.New(150_000, "USD"))})
+		require.NoError(p.t, err)
+		return claim.ID
+	}
+	_, err := p.Service.DecideClaim(p.t.Context(), p.Operator, model.DecisionRequest{ClaimID: open(), Outcome: model.ClaimDeclined})
+	require.NoError(p.t, err)
+	_, err = p.Service.WithdrawClaim(p.t.Context(), p.Operator, model.WithdrawalRequest{ClaimID: open()})
+	require.NoError(p.t, err)
+	_, err = p.Service.CancelPolicy(p.t.Context(), p.Operator, model.CancellationRequest{PolicyID: policy, Reason: "The premium never came."})
+	require.NoError(p.t, err)
+}
+
+// playBookRarities plays what a book has few of: quotes that are still open, a claim that waits for final data, a payout that
+// waits for a decision.
+func playBookRarities(m *modeltest.Bundle) {
+	for range 10 {
+		m.Quote("quake-circle", nil)
+	}
+	for range 10 {
+		m.Cover("quake-circle", modeltest.Context{"location": hazard.Point{Latitude: -41.3, Longitude: 174.8}})
+	}
+}

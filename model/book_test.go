@@ -1,0 +1,111 @@
+package model_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/internal/devpg"
+	"parapet/model"
+	"parapet/model/modeltest"
+)
+
+// A book is a database with many policies, for benchmarks and for measuring from outside. It is made of a template: a
+// database in which the domain itself quoted, bound, observed, decided, paid and reconciled for some hundred policies. The
+// maker copies the template's rows again and again into the book by COPY, each time with new ids, at another time and for one
+// of several partners, in every text that names them: records, events, timelines, receipts. Hash chains, receipt hashes,
+// fingerprints and sealed account numbers are computed for each copy, so reads, feeds, proofs, payments and invariants work
+// on the book as on any other database.
+//
+// `make book` makes one of a million policies in a folder of the user's cache; modeltest.Book opens it.
+var (
+	bookFolder   = flag.String("book", "", "make a book in this folder instead of a small one in a database of the test's own")
+	bookPolicies = flag.Int("book-policies", 60, "how many policies the book has, more or less")
+	bookTemplate = flag.Int("book-template", 20, "how many policies the template has that the book repeats")
+)
+
+// bookSpan is the age of a book's oldest policies.
+const bookSpan = 300 * 24 * time.Hour
+
+// bookShares are the partners of a book and their shares of its policies in percent. hooli has a handful of policies.
+var bookShares = []struct {
+	slug  string
+	share int
+}{{"acme", 50}, {"globex", 30}, {"initech", 15}, {"umbrella", 5}, {"hooli", 0}}
+
+// TestBookKeepsInvariants makes a book and holds every promise of the domain against it.
+func TestBookKeepsInvariants(t *testing.T) {
+	t.Parallel()
+	template := modeltest.New(t, modeltest.Unchecked())
+	playBookTemplate(t, template, *bookTemplate)
+	template.Consistent()
+
+	book := openNewBook(t)
+	fillBook(t, template, book, max(1, *bookPolicies / *bookTemplate))
+	if *bookFolder == "" { // a large book is checked by BenchmarkBook
+		require.Empty(t, book.Violations())
+	}
+	for _, partner := range []string{"umbrella", "hooli"} {
+		proof, err := book.Service.ProveHistory(t.Context(), book.Operator, partner)
+		require.NoError(t, err)
+		require.True(t, proof.Intact, "%v", proof.Faults)
+	}
+	paid := book.As(modeltest.Partner("acme"))
+	claims, err := book.Service.ListClaims(t.Context(), paid.Acme, model.Filter{Status: string(model.ClaimClosed)}, model.PageRequest{Limit: 1})
+	require.NoError(t, err)
+	require.Len(t, claims.Data, 1)
+	explained, err := book.Service.Explain(t.Context(), paid.Acme, claims.Data[0].PolicyID, model.OccurrenceRef{ID: &claims.Data[0].Occurrence.ID})
+	require.NoError(t, err)
+	require.Equal(t, *claims.Data[0].Amount, explained.Payable)
+}
+
+// openNewBook is the bundle of an empty book.
+func openNewBook(t *testing.T) *modeltest.Bundle {
+	t.Helper()
+	if *bookFolder == "" {
+		return modeltest.New(t, modeltest.Unchecked())
+	}
+	server, err := devpg.Start(t.Context(), devpg.Options{DataDir: *bookFolder, Fresh: true})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, server.Stop(context.WithoutCancel(t.Context()))) })
+	require.NoError(t, server.CreateDatabase(t.Context(), modeltest.BookName))
+	return modeltest.New(t, modeltest.Unchecked(), modeltest.On(server.URL(modeltest.BookName)))
+}
+
+// fillBook copies the template so many times, and plays what a book has few of: priced quotes, waiting payouts, a small
+// partner.
+func fillBook(t *testing.T, template, book *modeltest.Bundle, copies int) {
+	t.Helper()
+	for _, partner := range bookShares[2:] {
+		registerBookPartner(t, book, partner.slug)
+	}
+	for i := range 200 { // partners without policies, as every service has
+		registerBookPartner(t, book, fmt.Sprintf("small-%03d", i))
+	}
+	c := newCopier(t, template, book, copies)
+	c.readTemplate()
+	c.dropIndexes()
+	t.Logf("%s: copy the template %d times", time.Now().Format(time.TimeOnly), copies)
+	c.copyAll()
+	t.Logf("%s: create indexes", time.Now().Format(time.TimeOnly))
+	c.createIndexes()
+	t.Logf("%s: copy deliveries", time.Now().Format(time.TimeOnly))
+	c.copyDeliveries()
+	for _, slug := range []string{"acme", "hooli"} {
+		playBookRarities(book.As(modeltest.Partner(slug)))
+	}
+	book.Relay()
+	t.Logf("%s: vacuum", time.Now().Format(time.TimeOnly))
+	c.exec(`vacuum analyze`)
+	t.Logf("%s: done", time.Now().Format(time.TimeOnly))
+}
+
+func registerBookPartner(t *testing.T, book *modeltest.Bundle, slug string) {
+	t.Helper()
+	_, _, err := book.Service.RegisterPartner(t.Context(), model.System(), model.PartnerRequest{Slug: slug, Name: slug})
+	require.NoError(t, err)
+}

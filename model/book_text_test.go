@@ -1,0 +1,172 @@
+package model_test
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"go.jetify.com/typeid/base32"
+
+	"parapet/model"
+)
+
+// bookTexts are the texts of a template, taken apart: what every copy has alike, and parts that each copy has its own of.
+type bookTexts struct {
+	parts    []bookPart
+	known    map[string]int // part by what the template has
+	literals map[string]func(*bookCopy, string) string
+	pattern  *regexp.Regexp
+	receipts []bookText
+	since    time.Time // earlier times are history and stay
+}
+
+// bookPart writes a copy's own form of what the template has.
+type bookPart func(*bookCopy) string
+
+// bookText is a text of the template: pieces that alternate with parts, by their numbers.
+type bookText struct {
+	pieces []string
+	parts  []int
+}
+
+// bookCopy is one copy while it is written.
+type bookCopy struct {
+	number  int
+	partner string
+	shift   time.Duration
+	seed    uint64
+
+	texts    []string // by part
+	receipts []string
+	events   map[uuid.UUID]bookEvent
+}
+
+// bookEvent is what a chain says of an event.
+type bookEvent struct {
+	id   string
+	kind model.EventType
+	at   time.Time
+	data [sha256.Size]byte
+}
+
+const (
+	patternUUID   = `[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}`
+	patternTypeID = `(?:quo|pol|clm|tle|att|msg|pmt|pay|obs|occ|evt|whe|dlv|rep|fnd|aud)_[0-7][0-9a-hjkmnp-tv-z]{25}`
+	patternTime   = `20\d\d-\d\d-\d\d[ T]\d\d:\d\d:\d\d`
+)
+
+// literal has every copy replace a text by its own.
+func (t *bookTexts) literal(text string, own func(*bookCopy, string) string) {
+	if t.literals == nil {
+		t.literals, t.known = map[string]func(*bookCopy, string) string{}, map[string]int{}
+	}
+	t.literals[text], t.pattern = own, nil
+}
+
+// parse takes a text apart.
+func (t *bookTexts) parse(text string) bookText {
+	if t.pattern == nil {
+		alternatives := []string{patternUUID, patternTypeID, patternTime}
+		for literal := range t.literals {
+			alternatives = append(alternatives, regexp.QuoteMeta(literal))
+		}
+		slices.Sort(alternatives)
+		t.pattern = regexp.MustCompile(strings.Join(alternatives, "|"))
+	}
+	var parsed bookText
+	end := 0
+	for _, at := range t.pattern.FindAllStringIndex(text, -1) {
+		found := text[at[0]:at[1]]
+		part, ok := t.known[found]
+		if !ok {
+			part = -1
+			if own := t.part(found); own != nil {
+				part, t.parts = len(t.parts), append(t.parts, own)
+			}
+			t.known[found] = part
+		}
+		if part >= 0 {
+			parsed.pieces, parsed.parts, end = append(parsed.pieces, text[end:at[0]]), append(parsed.parts, part), at[1]
+		}
+	}
+	parsed.pieces = append(parsed.pieces, text[end:])
+	return parsed
+}
+
+func (t *bookTexts) part(found string) bookPart {
+	if own := t.literals[found]; own != nil {
+		return func(b *bookCopy) string { return own(b, found) }
+	}
+	if id, err := uuid.Parse(found); err == nil {
+		return func(b *bookCopy) string { return b.own(id).String() }
+	}
+	if prefix, suffix, ok := strings.Cut(found, "_"); ok {
+		bytes, err := base32.Decode(suffix)
+		if err != nil {
+			return nil
+		}
+		return func(b *bookCopy) string { return prefix + "_" + base32.Encode(b.own(uuid.UUID(bytes))) }
+	}
+	layout := time.DateOnly + found[10:11] + time.TimeOnly
+	at, err := time.Parse(layout, found)
+	if err != nil || at.Before(t.since) {
+		return nil
+	}
+	return func(b *bookCopy) string { return at.Add(b.shift).Format(layout) }
+}
+
+// own is the copy's id for a template's: at the copy's time, with the copy's randomness.
+func (b *bookCopy) own(id uuid.UUID) uuid.UUID {
+	at := int64(binary.BigEndian.Uint64(id[:8])>>16) + b.shift.Milliseconds() //nolint:gosec // 48 bits
+	var head [8]byte
+	binary.BigEndian.PutUint64(head[:], uint64(at)<<16) //nolint:gosec // after 1970
+	copy(id[:6], head[:6])
+	tail := binary.BigEndian.Uint64(id[8:]) ^ b.seed>>2 // the variant stays
+	binary.BigEndian.PutUint64(id[8:], tail)
+	return id
+}
+
+// write settles what a copy has of its own.
+func (t *bookTexts) write(b *bookCopy) {
+	b.texts, b.events, b.receipts = make([]string, len(t.parts)), map[uuid.UUID]bookEvent{}, make([]string, len(t.receipts))
+	own := func() {
+		for i, part := range t.parts {
+			b.texts[i] = part(b)
+		}
+	}
+	own()
+	for i, receipt := range t.receipts {
+		sum := sha256.Sum256(receipt.in(b))
+		b.receipts[i] = "sha256:" + hex.EncodeToString(sum[:])
+	}
+	own() // once more, with the receipts' hashes
+}
+
+// in is the text as the copy has it.
+func (x bookText) in(b *bookCopy) []byte {
+	size := 0
+	for _, piece := range x.pieces {
+		size += len(piece)
+	}
+	text := make([]byte, 0, size+40*len(x.parts))
+	for i, part := range x.parts {
+		text = append(append(text, x.pieces[i]...), b.texts[part]...)
+	}
+	return append(text, x.pieces[len(x.parts)]...)
+}
+
+// keepEvent notes what the chain says of an event.
+func (b *bookCopy) keepEvent(table *bookTable, values [][]byte) {
+	id := uuid.MustParse(string(*table.column(values, "id")))
+	at, err := time.Parse("2006-01-02 15:04:05-07", string(*table.column(values, "occurred_at")))
+	if err != nil {
+		panic(err)
+	}
+	data := strings.ReplaceAll(string(*table.column(values, "data")), `\\\\`, `\`)
+	b.events[id] = bookEvent{"evt_" + base32.Encode(id), model.EventType(*table.column(values, "type")), at, sha256.Sum256([]byte(data))}
+}
