@@ -43,9 +43,10 @@ func (m *mirror) embed(id string, object map[string]any) {
 	for _, inner := range m.records {
 		switch {
 		case inner.object["object"] == "payout" && inner.object["claim_id"] == id:
-			object["payouts"] = []any{inner.object}
+			object["payouts"], object["payouts_count"] = []any{inner.object}, 1.0
 		case inner.object["object"] == "claim" && inner.object["policy_id"] == id:
 			object["claims"] = []any{map[string]any{"id": inner.object["id"], "status": inner.object["status"]}}
+			object["claims_count"] = 1.0
 		}
 	}
 }

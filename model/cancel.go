@@ -41,11 +41,11 @@ func (s *Service) CancelPolicy(ctx context.Context, actor Actor, in Cancellation
 			return err
 		}
 		u.adjudicated(adjudicationRow{Operation: OperationCancelPolicy, Partner: row.Partner, PolicyID: &row.ID, Note: &in.Reason})
-		briefs, err := claimBriefs(ctx, u, []uuid.UUID{row.ID})
+		claims, err := claimsOf(ctx, u, []uuid.UUID{row.ID})
 		if err != nil {
 			return err
 		}
-		policy = row.public(u.now, briefs[row.ID])
+		policy = row.public(u.now, claims[row.ID])
 		return u.answered(statusOK, policy.ID, policy)
 	})
 	return policy, err

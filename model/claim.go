@@ -3,6 +3,7 @@ package model
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/google/uuid"
@@ -19,6 +20,7 @@ type claimRow struct {
 	references
 
 	PolicyID         uuid.UUID `bun:"type:uuid"`
+	PolicySequence   int64     // 1, 2, 3 … in its policy; Postgres assigns it at the insert
 	Status           ClaimStatus
 	Origin           Origin
 	Description      *string
@@ -43,14 +45,23 @@ type claimRow struct {
 type claimParts struct {
 	occurrence    *occurrenceRow
 	determination *wire.Determination
-	payouts       []wire.Payout
+	payouts       []wire.Payout // the newest, oldest first
+	payoutsCount  int64
+}
+
+// show puts the newest of all payouts of a claim inside it.
+func (p *claimParts) show(all []*payoutRow) {
+	p.payouts, p.payoutsCount = nil, int64(len(all))
+	for _, row := range all[max(0, len(all)-maxEmbedded):] {
+		p.payouts = append(p.payouts, *row.public())
+	}
 }
 
 func (r *claimRow) public(parts claimParts) *wire.Claim {
 	c := &wire.Claim{
 		Header: r.header.public(nounClaim), References: r.own(),
 		PolicyID: nounPolicy.id(r.PolicyID), Status: string(r.Status), Origin: string(r.Origin),
-		Description: r.Description, Determination: parts.determination, Payouts: parts.payouts,
+		Description: r.Description, Determination: parts.determination, Payouts: parts.payouts, PayoutsCount: parts.payoutsCount,
 		RequestedAmount: r.money(r.RequestedAmount), Amount: r.money(r.Amount),
 		OpenedAt: r.OpenedAt, ClosedAt: r.ClosedAt,
 	}
@@ -82,7 +93,7 @@ type claimInside struct {
 	Source        *string             `bun:",scanonly"` // of the occurrence
 	SourceEventID *string             `bun:",scanonly"`
 	Determined    *wire.Determination `bun:"type:json,scanonly"`
-	Paying        []payoutRow         `bun:"type:json,scanonly"`
+	Paying        []payoutRow         `bun:"type:json,scanonly"` // the newest, oldest first
 }
 
 func (*claimView) view(q *bun.SelectQuery) *bun.SelectQuery { return inside(q) }
@@ -90,7 +101,8 @@ func (*claimView) view(q *bun.SelectQuery) *bun.SelectQuery { return inside(q) }
 // inside joins what stands inside a claim c.
 func inside(q *bun.SelectQuery) *bun.SelectQuery {
 	return q.ColumnExpr("oc.source, oc.source_event_id, d.body as determined").
-		ColumnExpr(`(select json_agg(r order by r."ID") from (select ? from payouts as po where po.claim_id = c.id and po.partner = c.partner) as r) as paying`, inGo(q.DB(), (*payoutRow)(nil))).
+		ColumnExpr(`(select json_agg(r order by r."ClaimSequence") from (select ? from payouts as po where po.claim_id = c.id and po.partner = c.partner
+			order by po.claim_sequence desc limit ?) as r) as paying`, inGo(q.DB(), (*payoutRow)(nil)), maxEmbedded).
 		Join("left join occurrences as oc on oc.id = c.occurrence_id").
 		Join("left join determinations as d on d.id = c.determination_id and d.partner = c.partner")
 }
@@ -103,6 +115,7 @@ func (in *claimInside) parts(occurrence *uuid.UUID) claimParts {
 	}
 	for i := range in.Paying {
 		parts.payouts = append(parts.payouts, *in.Paying[i].public())
+		parts.payoutsCount = in.Paying[i].ClaimSequence
 	}
 	return parts
 }
@@ -115,7 +128,8 @@ var (
 	}
 	claimsOfPolicies = &branch[claimView, wire.Claim]{
 		shelf: claims, name: "claims", trunk: nounPolicy, from: "policies", on: "!.policy_id = w.id and !.partner = w.partner",
-		along: newestFirst, key: keyOf[claimView], owner: func(r *claimView) uuid.UUID { return r.PolicyID },
+		by: "policy_sequence", along: newestFirst,
+		key: func(r *claimView) string { return strconv.FormatInt(r.PolicySequence, 10) }, owner: func(r *claimView) uuid.UUID { return r.PolicyID },
 	}
 )
 

@@ -85,17 +85,17 @@ func (u *unit) heldPolicy(ctx context.Context, id uuid.UUID) (*wire.Policy, erro
 	if err := u.locked(ctx, row, id, nounPolicy); err != nil {
 		return nil, err
 	}
-	var claims []claimRow
-	err := u.NewSelect().Model(&claims).Column("id", "status").Where("c.policy_id = ?", row.ID).Where("c.partner = ?", row.Partner).
-		OrderExpr("c.id").For("NO KEY UPDATE").Scan(ctx)
+	// Claims open under the policy's lock only, so the newest ones stay the newest.
+	_, err := u.NewRaw("select from claims where policy_id = ? and partner = ? order by policy_sequence desc limit ? for no key update",
+		row.ID, row.Partner, maxEmbedded).Exec(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("lock claims of a policy: %w", err)
 	}
-	var briefs []wire.ClaimBrief
-	for i := range claims {
-		briefs = append(briefs, claimBrief{claims[i].ID, string(claims[i].Status)}.public())
+	claims, err := claimsOf(ctx, u, []uuid.UUID{row.ID})
+	if err != nil {
+		return nil, err
 	}
-	return row.public(u.now, briefs), nil
+	return row.public(u.now, claims[row.ID]), nil
 }
 
 // lockClaimAndPolicy locks the policy of a claim, which comes first, and the claim.

@@ -106,7 +106,7 @@ func (u *unit) atHand(ctx context.Context, seen *claimRow) (*judging, *claimRow,
 	if err := u.locked(ctx, p, seen.PolicyID, nounPolicy); err != nil {
 		return nil, nil, err
 	}
-	j := &judging{unit: u}
+	j := &judging{unit: u, decided: seen.ID}
 	if seen.OccurrenceID != nil {
 		j.occurrence = new(occurrenceRow)
 		err := u.NewSelect().Model(j.occurrence).

@@ -87,6 +87,7 @@ func (u *unit) tried(progress *progressRow, sent *Sent, ordered bool) *deliveryR
 		return d
 	}
 	d.Attempts = append(slices.Clip(d.Attempts), *sent.Attempt)
+	d.Attempts = d.Attempts[max(0, len(d.Attempts)-maxEmbedded):] // a partner may retry by hand for ever
 	d.Tries++
 	switch schedule := DeliverySchedule(); {
 	case sent.Delivered:

@@ -24,7 +24,8 @@ var forgeries = map[string][]string{
 		"update rail_report_lines set amount = amount - 1", "delete from rail_report_lines", "update rail_report_lines set result = 'returned'",
 		"insert into rail_report_lines select report_id, number + 1, rail, key, reference, amount, currency, status, code, at, result, payout_id from rail_report_lines",
 	},
-	"inv_paid_once": {`insert into payouts select (jsonb_populate_record(p, jsonb_build_object('id', gen_random_uuid(), 'debt_digest', null, 'status', 'cancelled', 'settled', true,
+	"inv_lists_are_counted": {"update claims set policy_sequence = 3", "update payouts set claim_sequence = 3"},
+	"inv_paid_once": {`insert into payouts select (jsonb_populate_record(p, jsonb_build_object('id', gen_random_uuid(), 'debt_digest', null, 'status', 'cancelled', 'settled', true, 'claim_sequence', 2,
 		'released_at', null, 'reconciled_at', null))).* from payouts p`},
 	"inv_sent_once": {"insert into payout_attempts select payout_id, partner, number + 1, rail, key || '0', started_at from payout_attempts"},
 	"inv_claims_are_paid": {

@@ -21,15 +21,18 @@ type judging struct {
 	occurrence *occurrenceRow
 	facts      trigger.Occurrence
 	request    *ClaimRequest // set when a partner asked, nil when matching found out
+	decided    uuid.UUID     // the claim that an operator decides; zero otherwise
 
 	policies []*policyRow
-	existing map[uuid.UUID]*claimRow // by policy: the claim for this occurrence
-	others   map[uuid.UUID][]*claimRow
+	existing map[uuid.UUID]*claimRow      // by policy: the claim for this occurrence
+	others   map[uuid.UUID][]*claimRow    // all that may be about the same event, these included
+	shown    map[uuid.UUID]policyClaims   // by policy: what its record shows of its claims
 	same     map[uuid.UUID]bool           // the occurrence and what was merged into it
 	happened map[uuid.UUID]*occurrenceRow // the occurrences of others
 	restsOn  map[uuid.UUID]string         // the source version of the determinations of existing
 	owed     map[uuid.UUID]int64          // and their amounts
 	parts    map[uuid.UUID]int            // the highest part that the existing claims have a payout for
+	paying   map[uuid.UUID]claimParts     // by claim: what the records of the existing claims show of their payouts
 	methods  map[uuid.UUID][]*payoutMethodRow
 
 	determinations []*determinationRow
@@ -113,6 +116,9 @@ func (j *judging) open(p *policyRow, d trigger.Determination) error {
 	j.opened = append(j.opened, row)
 	j.existing[p.ID] = row
 	j.others[p.ID] = append(j.others[p.ID], row)
+	shown := j.shown[p.ID]
+	shown.add(row.ID, row.Status)
+	j.shown[p.ID] = shown
 	if err := j.observed(p, row, d); err != nil {
 		return err
 	}
@@ -232,9 +238,9 @@ func (j *judging) raise(p *policyRow, row *claimRow, d trigger.Determination) er
 // say writes one event and its sentence in the claim's story; det is nil for a
 // claim without an occurrence.
 func (j *judging) say(row *claimRow, det *determinationRow, kind EventType, summary string, data any) error {
-	var parts claimParts
+	parts := j.paying[row.ID]
 	if det != nil {
-		parts = claimParts{occurrence: j.about(row), determination: &det.Body}
+		parts.occurrence, parts.determination = j.about(row), &det.Body
 	}
 	event, err := j.record(kind, &row.header, nounClaim, row.public(parts))
 	if err != nil {

@@ -3,9 +3,14 @@ package model
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
+
+	"parapet/model/hazard"
 )
 
 // read fetches what a decision needs to know, in one statement a kind.
@@ -18,11 +23,9 @@ func (j *judging) read(ctx context.Context, policies []*policyRow) error {
 	if err := j.names(ctx); err != nil {
 		return err
 	}
-	var claims []*claimRow
-	err := j.NewSelect().Model(&claims).Where("c.policy_id in (?)", bun.List(policyIDs(policies))).
-		OrderExpr("c.id").For("NO KEY UPDATE").Scan(ctx)
+	claims, err := j.lockRelevantClaims(ctx, policyIDs(policies))
 	if err != nil {
-		return fmt.Errorf("lock claims: %w", err)
+		return err
 	}
 	for _, c := range claims {
 		j.sinceTold(c)
@@ -37,8 +40,48 @@ func (j *judging) read(ctx context.Context, policies []*policyRow) error {
 	if err := j.readVersions(ctx); err != nil {
 		return err
 	}
+	if j.shown, err = claimsOf(ctx, j.unit, policyIDs(policies)); err != nil {
+		return err
+	}
 	j.methods, err = methodsOf(ctx, j.unit, policies)
 	return err
+}
+
+// lockRelevantClaims locks the claims of policies that a decision looks at: those for
+// the occurrence under any of its names, those whose time is so close to it that they
+// may be about the same event, and the claim that an operator decides. A policy may
+// have any number of others, and none of them is read.
+func (j *judging) lockRelevantClaims(ctx context.Context, policies []uuid.UUID) ([]*claimRow, error) {
+	relevant := j.NewSelect().Model((*claimRow)(nil)).Column("id").Where("c.id = ?", j.decided)
+	if occ := j.occurrence; occ != nil {
+		reach := duplicateReach(occ.Kind)
+		of := func() *bun.SelectQuery {
+			return j.NewSelect().Model((*claimRow)(nil)).Column("id").Where("c.policy_id in (?)", bun.List(policies))
+		}
+		relevant = relevant.Union(of().Where("c.occurrence_id in (?)", bun.List(slices.Collect(maps.Keys(j.same))))).
+			Union(of().Where("c.occurrence_id is not null").Where("c.occurred_at between ? and ?", occ.OccurredAt.Add(-reach), occ.LastAt.Add(reach)))
+	}
+	var claims []*claimRow
+	err := j.NewSelect().Model(&claims).Where("c.id in (?)", relevant).Where("c.policy_id in (?)", bun.List(policies)).
+		OrderExpr("c.id").For("NO KEY UPDATE").Scan(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("lock claims: %w", err)
+	}
+	return claims, nil
+}
+
+// duplicateReach is how far the times of two claims may lie apart that are compared
+// as duplicates: more than any rule of duplicates asks, and more than an occurrence of
+// the kind lasts, because a claim has the time of the moment that decided it.
+func duplicateReach(kind hazard.Kind) time.Duration {
+	switch kind {
+	case hazard.Earthquake:
+		return 24 * time.Hour
+	case hazard.StormFix:
+		return 60 * 24 * time.Hour
+	case hazard.StationDay:
+	}
+	return 400 * 24 * time.Hour
 }
 
 // names are the occurrence and everything that was merged into it.
@@ -96,7 +139,8 @@ func (j *judging) readHappened(ctx context.Context, claims []*claimRow) error {
 }
 
 func (j *judging) readVersions(ctx context.Context) error {
-	j.restsOn, j.owed, j.parts = make(map[uuid.UUID]string), make(map[uuid.UUID]int64), make(map[uuid.UUID]int)
+	j.restsOn, j.owed = make(map[uuid.UUID]string), make(map[uuid.UUID]int64)
+	j.parts, j.paying = make(map[uuid.UUID]int), make(map[uuid.UUID]claimParts)
 	var ids []uuid.UUID
 	var claims []uuid.UUID
 	for _, c := range j.existing {
@@ -112,12 +156,31 @@ func (j *judging) readVersions(ctx context.Context) error {
 	for _, row := range rows {
 		j.restsOn[row.ID], j.owed[row.ID] = row.Body.SourceVersion, row.Amount
 	}
+	return j.readPayouts(ctx, claims)
+}
+
+// readPayouts reads the newest payouts of claims, and the highest part of all.
+func (j *judging) readPayouts(ctx context.Context, claims []uuid.UUID) error {
+	var parts []payoutRow
+	err := j.NewSelect().Model(&parts).Column("claim_id").ColumnExpr("max(part) as part").Where("claim_id in (?)", bun.List(claims)).Group("claim_id").Scan(ctx)
+	if err != nil {
+		return fmt.Errorf("read parts of claims: %w", err)
+	}
+	for _, row := range parts {
+		j.parts[row.ClaimID] = row.Part
+	}
 	var payouts []payoutRow
-	if err := j.NewSelect().Model(&payouts).Column("claim_id", "part").Where("claim_id in (?)", bun.List(claims)).Scan(ctx); err != nil {
+	err = j.NewSelect().Model(&payouts).ModelTableExpr("claims as c").Join(`cross join lateral (select * from payouts
+		where claim_id = c.id and partner = c.partner order by claim_sequence desc limit ?) as po`, maxEmbedded).
+		Where("c.id in (?)", bun.List(claims)).OrderExpr("po.claim_sequence").Scan(ctx)
+	if err != nil {
 		return fmt.Errorf("read payouts: %w", err)
 	}
-	for _, row := range payouts {
-		j.parts[row.ClaimID] = max(j.parts[row.ClaimID], row.Part)
+	for i := range payouts {
+		parts := j.paying[payouts[i].ClaimID]
+		parts.payouts = append(parts.payouts, *payouts[i].public())
+		parts.payoutsCount = payouts[i].ClaimSequence
+		j.paying[payouts[i].ClaimID] = parts
 	}
 	return nil
 }

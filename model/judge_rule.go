@@ -1,12 +1,12 @@
 package model
 
 import (
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
 
 	"parapet/model/internal/adjudicate"
-	"parapet/model/wire"
 )
 
 // rule writes a decision, whoever took it: the claim, its event and sentence, and
@@ -50,7 +50,7 @@ func (j *judging) owe(p *policyRow, row *claimRow, amount int64) error {
 		j.touch(&p.header)
 	}
 	j.shrunk = append(j.shrunk, p)
-	if _, err := j.record(event, &p.header, nounPolicy, p.public(j.now, j.briefs(p.ID))); err != nil {
+	if _, err := j.record(event, &p.header, nounPolicy, p.public(j.now, j.claimsShown(p.ID))); err != nil {
 		return err
 	}
 	part := j.parts[row.ID] + 1
@@ -62,10 +62,19 @@ func (j *judging) owe(p *policyRow, row *claimRow, amount int64) error {
 	return j.startPayout(p, row, payout, chosen(j.methods[p.ID], row.ID))
 }
 
-func (j *judging) briefs(policy uuid.UUID) []wire.ClaimBrief {
-	briefs := make([]wire.ClaimBrief, 0, len(j.others[policy]))
+// claimsShown are the claims that the policy's record shows after this decision: those
+// that were read and the one that was opened, each in the state it has now.
+func (j *judging) claimsShown(policy uuid.UUID) policyClaims {
+	status := make(map[string]ClaimStatus)
 	for _, c := range j.others[policy] {
-		briefs = append(briefs, claimBrief{c.ID, string(c.Status)}.public())
+		status[nounClaim.id(c.ID)] = c.Status
 	}
-	return briefs
+	shown := j.shown[policy]
+	shown.newest = slices.Clone(shown.newest)
+	for i, brief := range shown.newest {
+		if now, ok := status[brief.ID]; ok {
+			shown.newest[i].Status = string(now)
+		}
+	}
+	return shown
 }

@@ -19,6 +19,7 @@ type payoutRow struct {
 	header
 
 	ClaimID           uuid.UUID `bun:"type:uuid"`
+	ClaimSequence     int64     // 1, 2, 3 … in its claim; Postgres assigns it at the insert
 	PolicyID          uuid.UUID `bun:"type:uuid"`
 	Status            PayoutStatus
 	Part              int // of what the claim owes, from 1

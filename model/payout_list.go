@@ -2,6 +2,7 @@ package model
 
 import (
 	"context"
+	"strconv"
 
 	"github.com/google/uuid"
 
@@ -16,7 +17,8 @@ var (
 	}
 	payoutsOfClaims = &branch[payoutRow, wire.Payout]{
 		shelf: payouts, name: "payouts", trunk: nounClaim, from: "claims", on: "!.claim_id = w.id and !.partner = w.partner",
-		along: newestFirst, key: keyOf[payoutRow], owner: func(r *payoutRow) uuid.UUID { return r.ClaimID },
+		by: "claim_sequence", along: newestFirst,
+		key: func(r *payoutRow) string { return strconv.FormatInt(r.ClaimSequence, 10) }, owner: func(r *payoutRow) uuid.UUID { return r.ClaimID },
 	}
 )
 

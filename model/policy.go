@@ -139,7 +139,7 @@ func (u *unit) bound(ctx context.Context, quote *quoteRow, row *policyRow) (*wir
 	if _, err := u.record(event, &quote.header, nounQuote, quote.public()); err != nil {
 		return nil, err
 	}
-	policy := row.public(u.now, nil)
+	policy := row.public(u.now, policyClaims{})
 	if _, err := wire.Keep(policy); err != nil {
 		return nil, err
 	}
@@ -170,7 +170,7 @@ func (r *policyRow) settle(place trigger.Place) {
 	r.Station = &place.Station
 }
 
-func (r *policyRow) public(now time.Time, claims []wire.ClaimBrief) *wire.Policy {
+func (r *policyRow) public(now time.Time, claims policyClaims) *wire.Policy {
 	return &wire.Policy{
 		Header: r.header.public(nounPolicy), References: r.own(),
 		Status: string(r.Status), CoverPhase: string(r.phase(now)),
@@ -180,7 +180,7 @@ func (r *policyRow) public(now time.Time, claims []wire.ClaimBrief) *wire.Policy
 		Limit:          money.New(r.LimitAmount, r.Currency),
 		LimitRemaining: money.New(r.LimitRemaining, r.Currency),
 		EffectiveAt:    r.EffectiveAt, ExpiresAt: r.ExpiresAt,
-		Claims: claims, CancelledAt: r.CancelledAt,
+		Claims: claims.newest, ClaimsCount: claims.count, CancelledAt: r.CancelledAt,
 	}
 }
 

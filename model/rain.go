@@ -146,7 +146,7 @@ func (g gauge) takenWindows(ctx context.Context, db bun.IDB, policies []*policyR
 func takenWindows(ctx context.Context, db bun.IDB, sources []string, policies []*policyRow) (map[string]map[uuid.UUID][]takenWindow, error) {
 	var rows []takenWindow
 	err := db.NewSelect().Model((*claimRow)(nil)).ColumnExpr("c.policy_id, c.status, oc.source, oc.occurred_at as last").
-		Join("join occurrences oc on oc.id = c.occurrence_id").Where("c.policy_id in (?)", bun.List(policyIDs(policies))).
+		Join("join occurrences oc on oc.id = c.occurrence_id").Where("c.policy_id in (?)", bun.List(policyIDs(policies))).Where("c.occurrence_id is not null").
 		Where("oc.source in (?)", bun.List(sources)).Where("c.status not in (?, ?)", ClaimDeclined, ClaimWithdrawn).Scan(ctx, &rows)
 	if err != nil {
 		return nil, fmt.Errorf("read claimed windows: %w", err)

@@ -210,10 +210,7 @@ func (m *matching) become(ctx context.Context, claim *claimRow, to ClaimStatus, 
 	if err != nil {
 		return err
 	}
-	parts.payouts = nil
-	for _, row := range m.siblings[claim.ID] {
-		parts.payouts = append(parts.payouts, *row.public())
-	}
+	parts.show(m.siblings[claim.ID])
 	m.changed[claim.ID] = claim
 	return m.sayClaim(claim, kind, parts, summary)
 }

@@ -99,7 +99,7 @@ func (u *unit) movePolicies(ctx context.Context, rows []*policyRow, to PolicySta
 	if len(rows) == 0 {
 		return nil
 	}
-	briefs, err := claimBriefs(ctx, u, policyIDs(rows))
+	claims, err := claimsOf(ctx, u, policyIDs(rows))
 	if err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func (u *unit) movePolicies(ctx context.Context, rows []*policyRow, to PolicySta
 		if err != nil {
 			return err
 		}
-		if _, err := u.record(event, &row.header, nounPolicy, row.public(u.now, briefs[row.ID])); err != nil {
+		if _, err := u.record(event, &row.header, nounPolicy, row.public(u.now, claims[row.ID])); err != nil {
 			return err
 		}
 	}

@@ -27,7 +27,7 @@ func (v *verdict) public() *wire.Explanation {
 		e.MissedBy = &wire.Measure{Value: v.d.Missed.String(), Unit: said.Threshold.Unit}
 	}
 	if v.claim != nil {
-		e.Claim = new(claimBrief{v.claim.ID, string(v.claim.Status)}.public())
+		e.Claim = new(briefOf(v.claim.ID, v.claim.Status))
 	}
 	return e
 }

@@ -628,6 +628,29 @@ func (ec *executionContext) fieldContext_Claim_payouts(_ context.Context, field 
 	return fc, nil
 }
 
+func (ec *executionContext) _Claim_payoutsCount(ctx context.Context, field graphql.CollectedField, obj *node.Claim) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Claim_payoutsCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PayoutsCount, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNLong2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Claim_payoutsCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Claim", field, false, false, errors.New("field of type Long does not have child fields"))
+}
+
 func (ec *executionContext) _Claim_timeline(ctx context.Context, field graphql.CollectedField, obj *node.Claim) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -1861,6 +1884,11 @@ func (ec *executionContext) _Claim(ctx context.Context, sel ast.SelectionSet, ob
 			}
 		case "payouts":
 			out.Values[i] = ec._Claim_payouts(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "payoutsCount":
+			out.Values[i] = ec._Claim_payoutsCount(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}

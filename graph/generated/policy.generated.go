@@ -737,6 +737,29 @@ func (ec *executionContext) fieldContext_Policy_cancelledAt(_ context.Context, f
 	return graphql.NewScalarFieldContext("Policy", field, false, false, errors.New("field of type DateTime does not have child fields"))
 }
 
+func (ec *executionContext) _Policy_claimsCount(ctx context.Context, field graphql.CollectedField, obj *node.Policy) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Policy_claimsCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ClaimsCount, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNLong2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Policy_claimsCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Policy", field, false, false, errors.New("field of type Long does not have child fields"))
+}
+
 func (ec *executionContext) _Policy_claims(ctx context.Context, field graphql.CollectedField, obj *node.Policy) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -1391,6 +1414,11 @@ func (ec *executionContext) _Policy(ctx context.Context, sel ast.SelectionSet, o
 		case "cancelledAt":
 			out.Values[i] = ec._Policy_cancelledAt(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "claimsCount":
+			out.Values[i] = ec._Policy_claimsCount(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "claims":

@@ -246,6 +246,7 @@ type ComplexityRoot struct {
 		PartnerReference func(childComplexity int) int
 		PayoutMethods    func(childComplexity int, first *int, after *string, order *string) int
 		Payouts          func(childComplexity int) int
+		PayoutsCount     func(childComplexity int) int
 		Policy           func(childComplexity int) int
 		PolicyID         func(childComplexity int) int
 		RequestedAmount  func(childComplexity int) int
@@ -1025,6 +1026,7 @@ type ComplexityRoot struct {
 	Policy struct {
 		CancelledAt      func(childComplexity int) int
 		Claims           func(childComplexity int, first *int, after *string, order *string) int
+		ClaimsCount      func(childComplexity int) int
 		Cover            func(childComplexity int) int
 		CoverPhase       func(childComplexity int) int
 		CreatedAt        func(childComplexity int) int
@@ -2383,6 +2385,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Claim.Payouts(childComplexity), true
+	case "Claim.payoutsCount":
+		if e.ComplexityRoot.Claim.PayoutsCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Claim.PayoutsCount(childComplexity), true
 	case "Claim.policy":
 		if e.ComplexityRoot.Claim.Policy == nil {
 			break
@@ -5725,6 +5733,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Policy.Claims(childComplexity, args["first"].(*int), args["after"].(*string), args["order"].(*string)), true
+	case "Policy.claimsCount":
+		if e.ComplexityRoot.Policy.ClaimsCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Policy.ClaimsCount(childComplexity), true
 	case "Policy.cover":
 		if e.ComplexityRoot.Policy.Cover == nil {
 			break
@@ -8233,8 +8247,10 @@ type Claim implements Node {
   determination: Determination
   "What was decided; null until then."
   decision: Decision
-  "Every payout of the claim, in the order they were made."
+  "The newest 20 payouts of the claim, in the order they were made."
   payouts: [Payout!]!
+  "How many payouts the claim has."
+  payoutsCount: Long!
   "Its story, oldest first: from the beginning, or its last sentences."
   timeline(
     "How many, 1 to 100; 25 when left out."
@@ -10834,6 +10850,8 @@ type Policy implements Node {
   expiresAt: DateTime!
   "When an operator cancelled it; null unless cancelled."
   cancelledAt: DateTime
+  "How many claims there are under it."
+  claimsCount: Long!
   "The claims under it, the newest first. Scope claims:read."
   claims(
     "How many, 1 to 100; 25 when left out."
@@ -13088,6 +13106,8 @@ func (ec *executionContext) childFields_Claim(ctx context.Context, field graphql
 		return ec.fieldContext_Claim_decision(ctx, field)
 	case "payouts":
 		return ec.fieldContext_Claim_payouts(ctx, field)
+	case "payoutsCount":
+		return ec.fieldContext_Claim_payoutsCount(ctx, field)
 	case "timeline":
 		return ec.fieldContext_Claim_timeline(ctx, field)
 	case "messages":
@@ -14606,6 +14626,8 @@ func (ec *executionContext) childFields_Policy(ctx context.Context, field graphq
 		return ec.fieldContext_Policy_expiresAt(ctx, field)
 	case "cancelledAt":
 		return ec.fieldContext_Policy_cancelledAt(ctx, field)
+	case "claimsCount":
+		return ec.fieldContext_Policy_claimsCount(ctx, field)
 	case "claims":
 		return ec.fieldContext_Policy_claims(ctx, field)
 	case "payoutMethods":

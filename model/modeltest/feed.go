@@ -11,8 +11,8 @@ import (
 // derived are the members that follow from time or from other records, whose
 // events tell of them.
 var derived = map[string][]string{
-	"policy": {"cover_phase", "claims"},
-	"claim":  {"payouts"},
+	"policy": {"cover_phase", "claims", "claims_count"},
+	"claim":  {"payouts", "payouts_count"},
 }
 
 // rebuilt checks that the last event of a record tells the record as it is read

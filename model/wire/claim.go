@@ -48,7 +48,8 @@ type Claim struct {
 	RequestedAmount *Money           `json:"requested_amount"`
 	Amount          *Money           `json:"amount"`   // owed; null until decided
 	Decision        *Decision        `json:"decision"` // null until decided
-	Payouts         []Payout         `json:"payouts"`
+	Payouts         []Payout         `json:"payouts"`  // the newest 20, oldest first
+	PayoutsCount    int64            `json:"payouts_count"`
 	OpenedAt        time.Time        `json:"opened_at"`
 	ClosedAt        *time.Time       `json:"closed_at"`
 }

@@ -50,6 +50,7 @@ type Policy struct {
 	LimitRemaining Money         `json:"limit_remaining"`
 	EffectiveAt    time.Time     `json:"effective_at"`
 	ExpiresAt      time.Time     `json:"expires_at"`
-	Claims         []ClaimBrief  `json:"claims"`
+	Claims         []ClaimBrief  `json:"claims"` // the newest 20, oldest first
+	ClaimsCount    int64         `json:"claims_count"`
 	CancelledAt    *time.Time    `json:"cancelled_at"`
 }

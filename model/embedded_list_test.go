@@ -1,0 +1,221 @@
+package model_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/model"
+	"parapet/model/hazard"
+	"parapet/model/modeltest"
+	"parapet/model/trigger"
+	"parapet/model/wire"
+)
+
+// openForApproval opens a claim of origin approval.
+func openForApproval(b *modeltest.Bundle, policy *wire.Policy) *wire.Claim {
+	claim, created := must2(b.Service.OpenClaim(context.Background(), b.Acme, model.ClaimRequest{PolicyID: policy.ID}))
+	if !created {
+		panic("a claim of origin approval is always a new one")
+	}
+	return claim
+}
+
+func must2[A, B any](a A, b B, err error) (A, B) {
+	if err != nil {
+		panic(err)
+	}
+	return a, b
+}
+
+func TestPolicyShowsTheNewestTwentyClaimsAndTheirCount(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy := b.Cover("quake-circle", nil)
+	require.Empty(t, policy.Claims)
+	require.Zero(t, policy.ClaimsCount)
+	var want []wire.ClaimBrief
+	for i := range 25 {
+		if i%15 == 14 {
+			b.After(25 * time.Hour)
+		}
+		claim := openForApproval(b, policy)
+		want = append(want, wire.ClaimBrief{ID: claim.ID, Status: "opened"})
+	}
+	now := b.Policy(policy.ID)
+	require.Equal(t, want[5:], now.Claims, "the newest, oldest first")
+	require.EqualValues(t, 25, now.ClaimsCount)
+
+	_, err := b.Service.DecideClaim(t.Context(), b.Operator, model.DecisionRequest{ClaimID: want[24].ID, Outcome: model.ClaimApproved, Amount: amount(1000)})
+	require.NoError(t, err)
+	want[24].Status = "approved"
+	events := eventsOf(t, b, policy.ID)
+	require.Equal(t, "policy.updated", events[len(events)-1].Type)
+	told := object[wire.Policy](t, events[len(events)-1])
+	require.Equal(t, want[5:], told.Claims, "the event shows what the record shows")
+	require.EqualValues(t, 25, told.ClaimsCount)
+
+	bare, err := b.Service.BarePoliciesByID(t.Context(), b.Acme, []string{policy.ID})
+	require.NoError(t, err)
+	require.EqualValues(t, 25, bare[policy.ID].ClaimsCount)
+
+	page, err := b.Service.ClaimsOf(t.Context(), b.Acme, []string{policy.ID}, model.PageRequest{Limit: 10})
+	require.NoError(t, err)
+	require.Equal(t, want[24].ID, page[policy.ID].Data[0].ID)
+	page, err = b.Service.ClaimsOf(t.Context(), b.Acme, []string{policy.ID}, model.PageRequest{Limit: 100, Cursor: *page[policy.ID].NextCursor})
+	require.NoError(t, err)
+	require.Len(t, page[policy.ID].Data, 15, "the list has all of them")
+	require.Equal(t, want[14].ID, page[policy.ID].Data[0].ID)
+	require.Equal(t, want[0].ID, page[policy.ID].Data[14].ID)
+
+	cancelled, err := b.Service.CancelPolicy(t.Context(), b.Operator, model.CancellationRequest{PolicyID: policy.ID, Reason: "It is sold."})
+	require.NoError(t, err)
+	require.Equal(t, want[5:], cancelled.Claims)
+	require.EqualValues(t, 25, cancelled.ClaimsCount)
+}
+
+// eventsOf are the events about a record, oldest first.
+func eventsOf(t *testing.T, b *modeltest.Bundle, id string) []wire.Event {
+	t.Helper()
+	b.Relay()
+	page, err := b.Service.ListEvents(t.Context(), b.Operator, model.EventFilter{Subject: id}, model.PageRequest{Limit: 100})
+	require.NoError(t, err)
+	return page.Data
+}
+
+// object is the record that an event shows.
+func object[T any](t *testing.T, event wire.Event) T {
+	t.Helper()
+	var data struct {
+		Object T `json:"object"`
+	}
+	require.NoError(t, wire.Decode(event.Data, &data))
+	return data.Object
+}
+
+func TestClaimShowsTheNewestTwentyPayoutsAndTheirCount(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t, modeltest.Unchecked())
+	policy := b.Cover("cyclone-circle", nil)
+	blow(b, "AL01", "70", trigger.Final)
+	first := b.OnlyClaim(policy).Payouts[0]
+	_, err := b.DB.Pool.Exec(t.Context(), `insert into payouts select (jsonb_populate_record(p, jsonb_build_object('id', gen_random_uuid(), 'part', 100 + i, 'amount', i))).*
+		from payouts p, generate_series(1, 24) i`)
+	require.NoError(t, err)
+	claim := b.OnlyClaim(policy)
+	require.EqualValues(t, 25, claim.PayoutsCount)
+	require.Len(t, claim.Payouts, 20)
+	for i, payout := range claim.Payouts {
+		require.EqualValues(t, 5+i, payout.Amount.Amount, "the newest, oldest first")
+	}
+	page, err := b.Service.GetPayouts(t.Context(), b.Acme, claim.ID, model.PageRequest{Limit: 100})
+	require.NoError(t, err)
+	require.Len(t, page.Data, 25)
+	require.Equal(t, first.ID, page.Data[24].ID)
+
+	blow(b, "AL01", "140", trigger.Final)
+	events := eventsOf(t, b, claim.ID)
+	last := events[len(events)-1]
+	require.Equal(t, "claim.updated", last.Type)
+	told := object[wire.Claim](t, last)
+	require.Len(t, told.Payouts, 20)
+	for i, payout := range told.Payouts {
+		require.Equal(t, claim.Payouts[i].ID, payout.ID, "the event shows the payouts that there were")
+	}
+	require.EqualValues(t, 25, told.PayoutsCount)
+	require.EqualValues(t, 26, b.OnlyClaim(policy).PayoutsCount)
+}
+
+// TestMatchingTouchesOnlyClaimsOfTheSameEvent holds locks that matching would wait for
+// if it read all claims of a policy.
+func TestMatchingTouchesOnlyClaimsOfTheSameEvent(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy := b.Cover("quake-circle", nil)
+	openForApproval(b, policy)
+	b.Observe(modeltest.Quake("old", b.Now(), hualien, "6.5"))
+	b.Work()
+	b.After(48 * time.Hour)
+	tx, err := b.DB.Pool.Begin(t.Context())
+	require.NoError(t, err)
+	locked, err := tx.Exec(t.Context(), "select from claims for no key update")
+	require.NoError(t, err)
+	require.EqualValues(t, 2, locked.RowsAffected())
+
+	b.Observe(modeltest.Quake("new", b.Now(), hualien, "6.5"))
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	require.NoError(t, b.Service.Evaluate(ctx, b.Last().(model.EvaluateOccurrences)), "it waits for no other claim")
+	require.NoError(t, tx.Rollback(t.Context()))
+	b.Work()
+	require.EqualValues(t, 3, b.Policy(policy.ID).ClaimsCount)
+}
+
+func TestClaimsOfOnePolicyHaveOneSequence(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy := b.Cover("quake-circle", nil)
+	other := b.Cover("quake-circle", nil)
+	const racers = 8
+	done := make(chan error, racers)
+	for range racers {
+		go func() {
+			_, _, err := b.Service.OpenClaim(t.Context(), b.Acme, model.ClaimRequest{PolicyID: policy.ID})
+			done <- err
+		}()
+	}
+	for range racers {
+		require.NoError(t, <-done)
+	}
+	openForApproval(b, other)
+	var sequences []int64
+	require.NoError(t, b.DB.Pool.QueryRow(t.Context(), "select array_agg(policy_sequence order by policy_sequence) from claims").Scan(&sequences))
+	require.Equal(t, []int64{1, 1, 2, 3, 4, 5, 6, 7, 8}, sequences)
+	require.EqualValues(t, racers, b.Policy(policy.ID).ClaimsCount)
+}
+
+// manyClaims gives a policy so many declined claims of origin approval.
+const manyClaims = `insert into claims (id, partner, created_at, updated_at, policy_id, status, origin, currency, opened_at, decided_at, outcome)
+	select gen_random_uuid(), p.partner, p.effective_at, p.effective_at, p.id, 'declined', 'approval', p.currency, p.effective_at, p.effective_at, 'declined'
+	from policies p, generate_series(1, $1) order by random()`
+
+// BenchmarkClaimsOfOnePolicy measures what touches a policy, or one beside it, that has
+// no claims or 100,000.
+func BenchmarkClaimsOfOnePolicy(b *testing.B) {
+	for _, claims := range []int{0, 100_000} {
+		m := modeltest.New(b, modeltest.Unchecked())
+		policy := m.Cover("quake-circle", nil)
+		_, err := m.DB.Pool.Exec(b.Context(), manyClaims, claims)
+		require.NoError(b, err)
+		_, err = m.DB.Pool.Exec(b.Context(), "vacuum analyze claims")
+		require.NoError(b, err)
+		name := fmt.Sprintf("/claims=%d", claims)
+		b.Run("read"+name, func(b *testing.B) {
+			for b.Loop() {
+				m.Policy(policy.ID)
+			}
+		})
+		b.Run("match"+name, func(b *testing.B) {
+			at := m.Now()
+			for i := 0; b.Loop(); i++ {
+				b.StopTimer()
+				// The least that pays, and each of them far from the others in time.
+				m.Observe(modeltest.Quake(fmt.Sprintf("%d-%d", b.N, i), at.Add(time.Duration(i)*time.Microsecond), hazard.Point{Latitude: 24.1737, Longitude: 121.653}, "6"))
+				job := m.Last().(model.EvaluateOccurrences)
+				b.StartTimer()
+				require.NoError(b, m.Service.Evaluate(b.Context(), job))
+			}
+		})
+		b.Run("bind"+name, func(b *testing.B) {
+			for b.Loop() {
+				b.StopTimer()
+				quote := m.Quote("quake-circle", nil)
+				b.StartTimer()
+				m.Bind(quote)
+			}
+		})
+	}
+}

@@ -1,0 +1,79 @@
+package model
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"parapet/model/wire"
+)
+
+// maxEmbedded is how many claims a policy's record shows, how many payouts a claim's,
+// and how many attempts a delivery's: the newest. Policies and claims show the count
+// of all; the list endpoints have the rest.
+const maxEmbedded = 20
+
+// policyClaims are the claims that a policy's record shows.
+type policyClaims struct {
+	newest []wire.ClaimBrief // oldest first
+	count  int64
+}
+
+// add appends a newer claim and drops the oldest one beyond the bound.
+func (c *policyClaims) add(id uuid.UUID, status ClaimStatus) {
+	c.newest = append(c.newest, briefOf(id, status))
+	c.newest = c.newest[max(0, len(c.newest)-maxEmbedded):]
+	c.count++
+}
+
+func briefOf(id uuid.UUID, status ClaimStatus) wire.ClaimBrief {
+	return wire.ClaimBrief{ID: nounClaim.id(id), Status: string(status)}
+}
+
+// newestClaims selects the newest claims of the policy p, oldest first. The highest
+// sequence is their count, so the index answers it however many there are.
+var newestClaims = fmt.Sprintf(`select array_agg(n.id order by n.policy_sequence) as claim_ids,
+	array_agg(n.status order by n.policy_sequence) as claim_statuses, max(n.policy_sequence) as claims_count
+	from (select c.id, c.status, c.policy_sequence from claims c where c.policy_id = p.id and c.partner = p.partner
+		order by c.policy_sequence desc limit %d) as n`, maxEmbedded)
+
+// countedClaims is how many claims the policy p has.
+const countedClaims = `coalesce((select max(c.policy_sequence) from claims c where c.policy_id = p.id and c.partner = p.partner), 0) as claims_count`
+
+// embeddedClaims are the columns of newestClaims.
+type embeddedClaims struct {
+	ClaimIDs      []uuid.UUID `bun:"claim_ids,array,scanonly"`
+	ClaimStatuses []string    `bun:"claim_statuses,array,scanonly"`
+	ClaimsCount   *int64      `bun:"claims_count,scanonly"`
+}
+
+func (r *embeddedClaims) claims() policyClaims {
+	var claims policyClaims
+	for i, id := range r.ClaimIDs {
+		claims.newest = append(claims.newest, briefOf(id, ClaimStatus(r.ClaimStatuses[i])))
+	}
+	if r.ClaimsCount != nil {
+		claims.count = *r.ClaimsCount
+	}
+	return claims
+}
+
+// claimsOf reads what the records of policies show of their claims.
+func claimsOf(ctx context.Context, db bun.IDB, policies []uuid.UUID) (map[uuid.UUID]policyClaims, error) {
+	var rows []struct {
+		ID             uuid.UUID
+		embeddedClaims `bun:",extend"`
+	}
+	err := db.NewSelect().TableExpr("policies as p").ColumnExpr("p.id, n.*").Join("cross join lateral ("+newestClaims+") as n").
+		Where("p.id in (?)", bun.List(policies)).Scan(ctx, &rows)
+	if err != nil {
+		return nil, fmt.Errorf("list claims of policies: %w", err)
+	}
+	claims := make(map[uuid.UUID]policyClaims, len(rows))
+	for i := range rows {
+		claims[rows[i].ID] = rows[i].claims()
+	}
+	return claims, nil
+}
