@@ -41,7 +41,8 @@ const maxDescription = 10_000
 // OpenClaim opens a claim; created is false when the policy has a claim for this
 // occurrence already, which is then the answer. Errors: not_found,
 // validation_failed, trigger_not_met with every number, policy_not_in_force,
-// limit_exhausted, reference_taken.
+// limit_exhausted, reference_taken, rate_limited after approvalQuota claims of origin
+// approval in a day.
 func (s *Service) OpenClaim(ctx context.Context, actor Actor, in ClaimRequest) (claim *wire.Claim, created bool, err error) {
 	if err := s.authorize(ctx, actor, ScopeClaimsWrite); err != nil {
 		return nil, false, err
@@ -112,7 +113,7 @@ func (s *Service) checkClaim(ctx context.Context, in *ClaimRequest) error {
 
 // openApproval opens a claim that an operator decides.
 func (u *unit) openApproval(ctx context.Context, p *policyRow, in ClaimRequest) (uuid.UUID, bool, error) {
-	if err := u.claimable(p, in.OccurredAt); err != nil {
+	if err := firstOf(u.claimable(p, in.OccurredAt), u.withinApprovalQuota(ctx, p)); err != nil {
 		return uuid.Nil, false, err
 	}
 	row := &claimRow{

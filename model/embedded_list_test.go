@@ -81,7 +81,7 @@ func TestPolicyShowsTheNewestTwentyClaimsAndTheirCount(t *testing.T) {
 func eventsOf(t *testing.T, b *modeltest.Bundle, id string) []wire.Event {
 	t.Helper()
 	b.Relay()
-	page, err := b.Service.ListEvents(t.Context(), b.Operator, model.EventFilter{Subject: id}, model.PageRequest{Limit: 100})
+	page, err := b.Service.ListEvents(t.Context(), b.Acme, model.EventFilter{Subject: id}, model.PageRequest{Limit: 100})
 	require.NoError(t, err)
 	return page.Data
 }

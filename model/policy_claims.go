@@ -63,8 +63,8 @@ func (r *embeddedClaims) claims() policyClaims {
 // claimsOf reads what the records of policies show of their claims.
 func claimsOf(ctx context.Context, db bun.IDB, policies []uuid.UUID) (map[uuid.UUID]policyClaims, error) {
 	var rows []struct {
-		ID             uuid.UUID
-		embeddedClaims `bun:",extend"`
+		ID uuid.UUID
+		embeddedClaims
 	}
 	err := db.NewSelect().TableExpr("policies as p").ColumnExpr("p.id, n.*").Join("cross join lateral ("+newestClaims+") as n").
 		Where("p.id in (?)", bun.List(policies)).Scan(ctx, &rows)

@@ -56,8 +56,8 @@ func (*barePolicy) view(q *bun.SelectQuery) *bun.SelectQuery {
 
 // policyView is a policy with all that its record shows.
 type policyView struct {
-	policyRow      `bun:",extend"`
-	embeddedClaims `bun:",extend"`
+	policyRow `bun:",extend"`
+	embeddedClaims
 
 	AskedAt time.Time `bun:",scanonly"`
 }

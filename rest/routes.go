@@ -50,7 +50,7 @@ func (d *door) cover() []route {
 func (d *door) claims() []route {
 	return []route{
 		records("/claims", model.ScopeClaimsWrite, d.openClaim).atLocation().refuses(model.CodeTriggerNotMet, model.CodePolicyNotInForce, model.CodeLimitExhausted, model.CodeStateConflict, model.CodeReferenceTaken).heldTo(heldPolicy).
-			named("createClaim", "Claims", "Open a claim", "A claim that names an observation or a source event is decided by the policy's trigger: 201 when it is met, 422 trigger_not_met with the numbers when it is not. A claim that names neither is decided by an operator. Where the policy already has a claim for the occurrence, usually because matching opened it, the answer is 200 with that claim."),
+			named("createClaim", "Claims", "Open a claim", "A claim that names an observation or a source event is decided by the policy's trigger: 201 when it is met, 422 trigger_not_met with the numbers when it is not. A claim that names neither is decided by an operator. Where the policy already has a claim for the occurrence, usually because matching opened it, the answer is 200 with that claim. A policy takes 20 claims of origin approval in any 24 hours; the next one is answered 429 rate_limited, with Retry-After."),
 		finds("/claims", model.ScopeClaimsRead, claimFilters, d.getClaims).
 			named("listClaims", "Claims", "List claims", "Newest first, each with its payouts. Those that matching opened are here too."),
 		reads("/claims/{claim_id}", model.ScopeClaimsRead, d.getClaim).

@@ -1,0 +1,96 @@
+package model_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/model"
+	"parapet/model/modeltest"
+)
+
+const approvalQuota = 20
+
+func TestPolicyTakesTwentyClaimsOfOriginApprovalInADay(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy, other := b.Cover("quake-circle", nil), b.Cover("quake-circle", nil)
+	first := openForApproval(b, policy)
+	b.After(time.Hour)
+	for range approvalQuota - 1 {
+		openForApproval(b, policy)
+	}
+	_, err := b.Service.WithdrawClaim(t.Context(), b.Operator, model.WithdrawalRequest{ClaimID: first.ID})
+	require.NoError(t, err)
+	open := func() error {
+		_, _, err := b.Service.OpenClaim(t.Context(), b.Acme, model.ClaimRequest{PolicyID: policy.ID})
+		return err
+	}
+	refused := failure(t, open())
+	require.Equal(t, model.CodeRateLimited, refused.Code)
+	require.Equal(t, policy.ID, refused.ResourceID)
+	require.InDelta(t, (23 * time.Hour).Seconds(), refused.RetryAfter.Seconds(), 60, "until the first of them is a day old")
+	openForApproval(b, other)
+
+	b.Observe(modeltest.Quake("us1", b.Now(), hualien, "6.5"))
+	b.Work()
+	require.EqualValues(t, approvalQuota+1, b.Policy(policy.ID).ClaimsCount, "what a trigger opens is not limited")
+	require.Equal(t, model.CodeRateLimited, failure(t, open()).Code)
+
+	b.After(refused.RetryAfter)
+	openForApproval(b, policy)
+	require.Equal(t, model.CodeRateLimited, failure(t, open()).Code, "nineteen of the others are not a day old")
+	require.EqualValues(t, approvalQuota+2, b.Policy(policy.ID).ClaimsCount)
+}
+
+func TestReplayedClaimCountsOnceForTheQuota(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy := b.Cover("quake-circle", nil)
+	actor := keyed(b.Acme, "k1", "a")
+	actor.Idempotency.Operation = "POST /v1/claims"
+	replayed := 0
+	for range approvalQuota + 5 {
+		_, _, err := b.Service.OpenClaim(t.Context(), actor, model.ClaimRequest{PolicyID: policy.ID})
+		if replay := new(model.Replay); errors.As(err, &replay) {
+			replayed++
+			continue
+		}
+		require.NoError(t, err)
+	}
+	require.Equal(t, approvalQuota+4, replayed)
+	for range approvalQuota - 1 {
+		openForApproval(b, policy)
+	}
+	require.EqualValues(t, approvalQuota, b.Policy(policy.ID).ClaimsCount)
+	_, _, err := b.Service.OpenClaim(t.Context(), actor, model.ClaimRequest{PolicyID: policy.ID})
+	require.ErrorAs(t, err, new(*model.Replay), "what was answered is answered again beyond the quota")
+}
+
+func TestConcurrentRequestsForApprovalStayWithinTheQuota(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy := b.Cover("quake-circle", nil)
+	for range approvalQuota - 2 {
+		openForApproval(b, policy)
+	}
+	const racers = 6
+	done := make(chan error, racers)
+	for range racers {
+		go func() {
+			_, _, err := b.Service.OpenClaim(t.Context(), b.Acme, model.ClaimRequest{PolicyID: policy.ID})
+			done <- err
+		}()
+	}
+	refused := 0
+	for range racers {
+		if err := <-done; err != nil {
+			require.Equal(t, model.CodeRateLimited, failure(t, err).Code)
+			refused++
+		}
+	}
+	require.Equal(t, racers-2, refused)
+	require.EqualValues(t, approvalQuota, b.Policy(policy.ID).ClaimsCount)
+}
