@@ -161,12 +161,12 @@ func (j *judging) readVersions(ctx context.Context) error {
 
 // readPayouts reads the newest payouts of claims, and the highest part of all.
 func (j *judging) readPayouts(ctx context.Context, claims []uuid.UUID) error {
-	var parts []payoutRow
-	err := j.NewSelect().Model(&parts).Column("claim_id").ColumnExpr("max(part) as part").Where("claim_id in (?)", bun.List(claims)).Group("claim_id").Scan(ctx)
+	var highest []payoutRow
+	err := j.NewSelect().Model(&highest).Column("claim_id").ColumnExpr("max(part) as part").Where("claim_id in (?)", bun.List(claims)).Group("claim_id").Scan(ctx)
 	if err != nil {
 		return fmt.Errorf("read parts of claims: %w", err)
 	}
-	for _, row := range parts {
+	for _, row := range highest {
 		j.parts[row.ClaimID] = row.Part
 	}
 	var payouts []payoutRow
