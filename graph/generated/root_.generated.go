@@ -8206,7 +8206,8 @@ extend type Mutation {
   Open a claim. One that names an observation or a source event is decided by the policy's trigger; one that names neither is
   decided by an operator. Where the policy already has a claim for the occurrence, usually because matching opened it, that
   claim is answered. Scope claims:write. Errors: not_found, trigger_not_met with the numbers, policy_not_in_force,
-  limit_exhausted, validation_failed, reference_taken, state_conflict.
+  limit_exhausted, validation_failed, reference_taken, state_conflict, rate_limited after 20 claims of origin APPROVAL of one policy
+  in 24 hours.
   """
   openClaim("What is claimed." input: OpenClaimInput!): OpenClaimPayload
 }
