@@ -11,11 +11,12 @@ import (
 	"parapet/model"
 )
 
-// sixJobs is one job of each kind the domain asks for, and two more.
-var sixJobs = []model.Job{
+// jobsOfEachKind is one job of each kind the domain asks for, and two more.
+var jobsOfEachKind = []model.Job{
 	model.EvaluateOccurrences{Occurrences: []string{"occ_1"}},
 	model.EvaluateOccurrences{Occurrences: []string{"occ_1"}, After: "700"},
 	model.EvaluateStations{Source: "ghcn", Stations: []string{"Seattle"}},
+	model.EvaluatePolicies{Source: "ghcn", Station: "Seattle", Policies: []string{"pol_01kajw6p5qfn1t7zbjy0yse3hv"}},
 	model.VerifyPayoutMethod{Partner: "acme", ID: "pmt_1"},
 	model.ReleasePayout{Partner: "acme", ID: "pay_1"},
 	model.ReleasePayout{Partner: "acme", ID: "pay_1"},
@@ -36,7 +37,7 @@ func TestJobsExistIfTheirCauseDoes(t *testing.T) {
 	require.NoError(t, err)
 	insert := func(then error) func(context.Context, bun.Conn) error {
 		return func(ctx context.Context, conn bun.Conn) error {
-			require.NoError(t, queue.Insert(ctx, conn, sixJobs))
+			require.NoError(t, queue.Insert(ctx, conn, jobsOfEachKind))
 			require.Zero(t, s.count("river.river_job"), "nobody sees a job before its cause is committed") //nolint:contextcheck // it looks from outside the transaction
 			return then
 		}
@@ -47,7 +48,7 @@ func TestJobsExistIfTheirCauseDoes(t *testing.T) {
 	require.Zero(t, s.count("river.river_job"))
 
 	require.NoError(t, s.asking(insert(nil)))
-	require.Equal(t, len(sixJobs), s.count("river.river_job where state = 'available'"))
+	require.Equal(t, len(jobsOfEachKind), s.count("river.river_job where state = 'available'"))
 	for kind, policy := range policies {
 		n := s.count("river.river_job where kind = $1", kind)
 		require.Equal(t, n, s.count("river.river_job where kind = $1 and queue = $2 and max_attempts = $3", kind, policy.Queue, policy.MaxAttempts), kind)
@@ -63,14 +64,14 @@ func TestJobsAreRefusedOutsideATransaction(t *testing.T) {
 
 	conn, err := s.DB.Bun.Conn(t.Context())
 	require.NoError(t, err)
-	require.ErrorIs(t, queue.Insert(t.Context(), conn, sixJobs), errNoTransaction)
+	require.ErrorIs(t, queue.Insert(t.Context(), conn, jobsOfEachKind), errNoTransaction)
 	require.NoError(t, conn.PingContext(t.Context()), "the connection stays good")
 	require.NoError(t, conn.Close())
 
 	require.Error(t, s.asking(func(ctx context.Context, conn bun.Conn) error {
 		_, err := conn.ExecContext(ctx, "select 1 / 0")
 		require.Error(t, err)
-		require.ErrorIs(t, queue.Insert(ctx, conn, sixJobs), errNoTransaction, "nor in one that failed")
+		require.ErrorIs(t, queue.Insert(ctx, conn, jobsOfEachKind), errNoTransaction, "nor in one that failed")
 		return err
 	}))
 	require.Zero(t, s.count("river.river_job"))

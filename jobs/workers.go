@@ -53,6 +53,7 @@ const (
 var policies = map[string]river.InsertOpts{
 	"evaluate_occurrences": {Queue: queueMatching, MaxAttempts: 25},
 	"evaluate_stations":    {Queue: queueMatching, MaxAttempts: 25},
+	"evaluate_policies":    {Queue: queueMatching, MaxAttempts: 25}, // of three weeks in all; the runbook says what to do
 	"verify_payout_method": {Queue: queuePayouts, MaxAttempts: 25},
 	// Few, because the sweep asks again every few seconds while a payout is
 	// overdue: jobs that live for weeks would pile up behind a broken one.
@@ -133,6 +134,9 @@ func (c Config) workers() *river.Workers {
 	}))
 	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, job *river.Job[model.EvaluateStations]) error {
 		return later(c.Service.EvaluateRain(ctx, job.Args))
+	}))
+	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, job *river.Job[model.EvaluatePolicies]) error {
+		return c.Service.EvaluatePolicies(ctx, job.Args)
 	}))
 	river.AddWorker(workers, &verifyPayoutMethod{service: c.Service, rail: c.Rail})
 	river.AddWorker(workers, &releasePayout{service: c.Service, rail: c.Rail, log: c.Log, tracer: c.Tracer})

@@ -181,26 +181,33 @@ func candidates(ctx context.Context, db bun.IDB, happened []happening) (map[uuid
 }
 
 // evaluate asks the exact rule of every candidate without locks, then decides
-// those it concerns, a slice a transaction.
+// those it concerns, a slice a transaction. A slice that fails is left to jobs of its
+// own.
 func (s *Service) evaluate(ctx context.Context, row *occurrenceRow, facts trigger.Occurrence, candidates []uuid.UUID) error {
 	for slice := range slices.Chunk(candidates, sliceSize) {
-		hits, err := s.hits(ctx, row, facts, slice)
+		err := guarded(func() error { return s.evaluateSlice(ctx, row, facts, slice) })
+		if err := s.splitOnFailure(ctx, EvaluatePolicies{Occurrence: nounOccurrence.id(row.ID)}, slice, err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// evaluateSlice decides those of some policies that the occurrence concerns.
+func (s *Service) evaluateSlice(ctx context.Context, row *occurrenceRow, facts trigger.Occurrence, policies []uuid.UUID) error {
+	hits, err := s.hits(ctx, row, facts, policies)
+	if err != nil || len(hits) == 0 {
+		return err
+	}
+	err = s.change(ctx, System(), func(ctx context.Context, u *unit) error {
+		occ, facts, err := u.occurrence(ctx, row.ID) // again, under its lock: it may have been revised
 		if err != nil {
 			return err
 		}
-		if len(hits) == 0 {
-			continue
-		}
-		err = s.change(ctx, System(), func(ctx context.Context, u *unit) error {
-			occ, facts, err := u.occurrence(ctx, row.ID) // again, under its lock: it may have been revised
-			if err != nil {
-				return err
-			}
-			return u.judge(ctx, occ, facts, hits)
-		})
-		if err != nil {
-			return fmt.Errorf("decide %s %s: %w", row.Source, row.SourceEventID, err)
-		}
+		return u.judge(ctx, occ, facts, hits)
+	})
+	if err != nil {
+		return fmt.Errorf("decide %s %s: %w", row.Source, row.SourceEventID, err)
 	}
 	return nil
 }

@@ -60,10 +60,31 @@ func (g gauge) insured(db bun.IDB, into any) *bun.SelectQuery {
 	return q
 }
 
+// evaluateGauge evaluates all policies at a gauge, a slice at a time. A slice that
+// fails is left to jobs of its own.
 func (s *Service) evaluateGauge(ctx context.Context, g gauge) error {
-	var policies []*policyRow
-	if err := g.insured(s.db, &policies).Scan(ctx); err != nil || len(policies) == 0 {
+	var all []uuid.UUID
+	if err := g.insured(s.db, (*policyRow)(nil)).Column("id").Scan(ctx, &all); err != nil {
 		return explain(err)
+	}
+	for slice := range slices.Chunk(all, sliceSize) {
+		err := guarded(func() error { return s.evaluateAtGauge(ctx, g, slice) })
+		job := EvaluatePolicies{Scope: g.scope, Source: g.source, Station: g.station}
+		if err := s.splitOnFailure(ctx, job, slice, err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// evaluateAtGauge evaluates some of the policies at a gauge.
+func (s *Service) evaluateAtGauge(ctx context.Context, g gauge, ids []uuid.UUID) error {
+	var policies []*policyRow
+	if err := g.insured(s.db, &policies).Where("p.id in (?)", bun.List(ids)).Scan(ctx); err != nil {
+		return explain(fmt.Errorf("read policies at the station %s: %w", g.station, err))
+	}
+	if len(policies) == 0 {
+		return nil
 	}
 	reported, err := g.read(ctx, s.db, policies)
 	if err != nil {
@@ -76,17 +97,15 @@ func (s *Service) evaluateGauge(ctx context.Context, g gauge) error {
 	found := findWindows(g, policies, rainOf(reported), taken)
 	inOrder := func(a, b windowKey) int { return cmp.Or(a.last.Compare(b.last), cmp.Compare(a.days, b.days)) }
 	for _, key := range slices.SortedFunc(maps.Keys(found), inOrder) { // what came first is paid first
-		for slice := range slices.Chunk(found[key], sliceSize) {
-			err := s.change(ctx, System(), func(ctx context.Context, u *unit) error {
-				occ, facts, err := u.window(ctx, key)
-				if err != nil || facts.Window == nil {
-					return err
-				}
-				return u.judge(ctx, occ, facts, slice)
-			})
-			if err != nil {
-				return fmt.Errorf("decide %s: %w", key.eventID(), err)
+		err := s.change(ctx, System(), func(ctx context.Context, u *unit) error {
+			occ, facts, err := u.window(ctx, key)
+			if err != nil || facts.Window == nil {
+				return err
 			}
+			return u.judge(ctx, occ, facts, found[key])
+		})
+		if err != nil {
+			return fmt.Errorf("decide %s: %w", key.eventID(), err)
 		}
 	}
 	return nil

@@ -132,7 +132,7 @@ func provoked(t *testing.T, b *modeltest.Bundle) {
 		update webhook_progress set failures = 10;
 		update claims set status = 'deferred', next_review_at = now() where status = 'approved';
 		insert into river.river_job (kind, queue, state, args, max_attempts, finalized_at, scheduled_at)
-			values ('release_payout', 'payouts', 'discarded', '{}', 1, now(), now() - interval '1 hour'), ('sweep', 'sweeps', 'available', '{}', 1, null, now() - interval '1 hour')`)
+			values ('release_payout', 'payouts', 'discarded', '{}', 1, now(), now() - interval '1 hour'), ('evaluate_policies', 'matching', 'retryable', '{}', 25, null, now()), ('sweep', 'sweeps', 'available', '{}', 1, null, now() - interval '1 hour')`)
 	require.NoError(t, err)
 	require.NoError(t, b.Service.CheckInvariants(t.Context())) // finds the forgeries, and stops releases
 	b.After(25 * time.Hour)

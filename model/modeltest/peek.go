@@ -22,6 +22,17 @@ func (b *Bundle) Next() model.Job {
 	return job
 }
 
+// Open is Next, and nil when nothing is to be done.
+func (b *Bundle) Open() model.Job {
+	b.t.Helper()
+	ordinal, job, err := Queue{}.after(b.ctx, b.DB.Pool, 0)
+	require.NoError(b.t, err)
+	if job != nil {
+		require.NoError(b.t, Queue{}.finish(b.ctx, b.DB.Pool, ordinal))
+	}
+	return job
+}
+
 // Last is the job that was asked for last; nil without one.
 func (b *Bundle) Last() model.Job {
 	b.t.Helper()

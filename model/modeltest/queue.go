@@ -70,6 +70,8 @@ func parse(kind string, args []byte) (model.Job, error) {
 		return as[model.EvaluateOccurrences](args)
 	case model.EvaluateStations{}.Kind():
 		return as[model.EvaluateStations](args)
+	case model.EvaluatePolicies{}.Kind():
+		return as[model.EvaluatePolicies](args)
 	case model.VerifyPayoutMethod{}.Kind():
 		return as[model.VerifyPayoutMethod](args)
 	case model.ReleasePayout{}.Kind():

@@ -1,0 +1,88 @@
+package model
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+
+	"github.com/google/uuid"
+)
+
+// EvaluatePolicies decides some policies for one occurrence, or for the rain at one
+// station: a part of a slice that failed. A part that fails is split again, so a policy
+// that cannot be decided ends in a job of its own, which is tried again, and holds up
+// no other.
+type EvaluatePolicies struct {
+	Occurrence string   `json:"occurrence,omitempty"` // empty for a station
+	Scope      string   `json:"scope,omitempty"`
+	Source     string   `json:"source,omitempty"`
+	Station    string   `json:"station,omitempty"`
+	Policies   []string `json:"policies"`
+}
+
+// Kind is the job's stable name.
+func (EvaluatePolicies) Kind() string { return "evaluate_policies" }
+
+// EvaluatePolicies does the job. It fails when its only policy fails, and may run any
+// number of times.
+func (s *Service) EvaluatePolicies(ctx context.Context, job EvaluatePolicies) error {
+	ids := nounPolicy.parseAll(job.Policies)
+	err := guarded(func() error {
+		if job.Occurrence == "" {
+			return s.evaluateAtGauge(ctx, gauge{job.Scope, job.Source, job.Station}, ids)
+		}
+		return s.evaluateFor(ctx, job.Occurrence, ids)
+	})
+	if err != nil && len(ids) == 1 {
+		return fmt.Errorf("policy %s: %w", job.Policies[0], err)
+	}
+	return s.splitOnFailure(ctx, job, ids, err)
+}
+
+// evaluateFor decides policies for an occurrence. One that was merged away since is
+// evaluated as what it became.
+func (s *Service) evaluateFor(ctx context.Context, occurrence string, policies []uuid.UUID) error {
+	id, err := nounOccurrence.parse(occurrence)
+	if err != nil {
+		return fmt.Errorf("occurrence %q: %w", occurrence, err)
+	}
+	happened, err := happened(ctx, s.db, []uuid.UUID{id})
+	if err != nil || len(happened) == 0 {
+		return err
+	}
+	return s.evaluateSlice(ctx, happened[0].row, happened[0].facts, policies)
+}
+
+// splitOnFailure asks for both halves of a slice that failed, each as a job of its own,
+// and for a single policy as a job. What is no policy's fault, such as a database that
+// is away, stays the error of the job that met it.
+func (s *Service) splitOnFailure(ctx context.Context, job EvaluatePolicies, policies []uuid.UUID, err error) error {
+	if err == nil || len(policies) == 0 || ctx.Err() != nil || CodeOf(err) == CodeUnavailable && !retryable(err) {
+		return err
+	}
+	return s.change(ctx, System(), func(_ context.Context, u *unit) error {
+		half := len(policies) / 2
+		for _, part := range [][]uuid.UUID{policies[:half], policies[half:]} {
+			if len(part) == 0 {
+				continue
+			}
+			job.Policies = make([]string, len(part))
+			for i, id := range part {
+				job.Policies[i] = nounPolicy.id(id)
+			}
+			u.enqueue(job)
+		}
+		return nil
+	})
+}
+
+// guarded turns a panic into an error, so that a rule that panics over one policy fails
+// like any other statement about it.
+func guarded(do func() error) (err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = fmt.Errorf("panic: %v\n%s", cause, debug.Stack())
+		}
+	}()
+	return do()
+}
