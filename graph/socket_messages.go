@@ -2,6 +2,7 @@ package graph
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
@@ -149,16 +150,18 @@ func (s *socket) begin(ctx context.Context, id string, operation *graphql.Operat
 		err := s.streams.run(within, s.exec, operation, actor, func(response *graphql.Response) error {
 			return s.send(ctx, message{ID: id, Type: "next", Payload: inOne(response)})
 		})
-		unwanted := within.Err() != nil && err == nil
+		var closed *closure // says why itself, in the frame that closes the socket
+		unwanted := within.Err() != nil && (err == nil || errors.As(err, &closed))
 		cancel()
 		s.mu.Lock()
 		delete(s.active, id)
 		s.mu.Unlock()
 		seat.free()
 		switch {
+		case unwanted:
 		case err != nil:
 			_ = s.refuse(ctx, id, err)
-		case !unwanted:
+		default:
 			_ = s.send(ctx, message{ID: id, Type: "complete"})
 		}
 	})
@@ -174,7 +177,7 @@ func bounded(ctx context.Context, operation *graphql.OperationContext) (context.
 
 // refuse ends an operation with an error.
 func (s *socket) refuse(ctx context.Context, id string, err error) error {
-	return s.refused(ctx, id, gqlerror.List{present(context.WithoutCancel(ctx), err)})
+	return s.refused(ctx, id, gqlerror.List{present(ctx, err)})
 }
 
 func (s *socket) refused(ctx context.Context, id string, refusals gqlerror.List) error {
