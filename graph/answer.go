@@ -150,9 +150,7 @@ func refuse(ctx context.Context, w http.ResponseWriter, media string, err error)
 	v := visit.From(ctx)
 	e := v.Shown(ctx, err)
 	kind := refusal.KindOf(e.Code)
-	if kind.Status >= http.StatusInternalServerError {
-		v.Blame(err)
-	}
+	blame(ctx, e, err)
 	shown := &gqlerror.Error{Message: e.Detail, Extensions: extensions(e, v.RequestID)}
 	write(w, media, kind.Status, false, &graphql.Response{Errors: gqlerror.List{shown}})
 }

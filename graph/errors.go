@@ -3,10 +3,8 @@ package graph
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"net/http"
-	"runtime/debug"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
@@ -42,9 +40,7 @@ func present(ctx context.Context, err error) *gqlerror.Error {
 		ctx = visit.Doing(ctx, shown.Path[:1].String())
 	}
 	e := v.Shown(ctx, err)
-	if refusal.KindOf(e.Code).Status >= http.StatusInternalServerError {
-		v.Blame(err)
-	}
+	blame(ctx, e, err)
 	var field *ast.FieldDefinition
 	if resolved := graphql.GetFieldContext(ctx); resolved != nil && resolved.Field.Field != nil {
 		field = resolved.Field.Definition
@@ -55,6 +51,15 @@ func present(ctx context.Context, err error) *gqlerror.Error {
 	e = speech().translate(field, e)
 	shown.Message, shown.Extensions = e.Detail, extensions(e, v.RequestID)
 	return shown
+}
+
+// blame reports an error that is the server's fault. What fails because the caller
+// left is nobody's fault; a panic always is the server's.
+func blame(ctx context.Context, shown *model.Error, err error) {
+	var panicked *refusal.Panic
+	if refusal.KindOf(shown.Code).Status >= http.StatusInternalServerError && (!visit.CallerLeft(ctx) || errors.As(err, &panicked)) {
+		visit.From(ctx).Blame(err)
+	}
 }
 
 // answered cuts the path of a field of the answer off a path that may go on into
@@ -82,6 +87,4 @@ func extensions(e *model.Error, request string) map[string]any {
 }
 
 // survive makes a panic an error like any other that nobody explained.
-func survive(_ context.Context, panicked any) error {
-	return fmt.Errorf("panic: %v\n%s", panicked, debug.Stack())
-}
+func survive(_ context.Context, panicked any) error { return refusal.Recovered(panicked) }

@@ -214,7 +214,7 @@ var theirsAlone = []string{"Moratorium"}
 
 func TestAnothersIDIsNoID(t *testing.T) {
 	t.Parallel()
-	s := serve(t, graph.Streams{Heartbeat: 5 * time.Millisecond, Patience: time.Minute})
+	s := serve(t, graph.Streams{Heartbeat: 50 * time.Millisecond, Patience: time.Minute})
 	their := s.records(t, "acme", s.Acme)
 	own := s.records(t, "globex", s.Globex)
 	kinds := map[string]bool{}

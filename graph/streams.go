@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"sync"
 	"time"
 
@@ -159,7 +158,7 @@ func (s *streams) keep(ctx context.Context, actor model.Actor, end context.Cance
 func (s *streams) run(ctx context.Context, exec graphql.GraphExecutor, operation *graphql.OperationContext, actor model.Actor, send func(*graphql.Response) error) (err error) {
 	defer func() {
 		if panicked := recover(); panicked != nil {
-			err = fmt.Errorf("panic: %v\n%s", panicked, debug.Stack())
+			err = refusal.Recovered(panicked)
 		}
 	}()
 	ctx, end := context.WithCancelCause(ctx)

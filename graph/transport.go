@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"context"
 	"net/http"
 
 	"github.com/99designs/gqlgen/graphql"
@@ -59,7 +60,12 @@ func (o overHTTP) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphE
 		return
 	}
 	responses, ctx := exec.DispatchOperation(ctx, operation)
-	write(w, media, http.StatusOK, true, responses(ctx))
+	response := responses(ctx)
+	if response == nil || visit.CallerLeft(ctx) { // the library answers nothing once the context has ended
+		refuse(ctx, w, media, context.Cause(ctx))
+		return
+	}
+	write(w, media, http.StatusOK, true, response)
 }
 
 // allowed refuses what is neither GET nor POST.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"net"
 	"os"
 	"reflect"
 
@@ -77,6 +78,8 @@ func (c *call) cutOff(err error) error {
 		c.Header().Set("Connection", "close")
 		return model.Fail(model.CodeMalformedJSON, "The body did not arrive within %v.", bodyTimeout).Because(err)
 	}
+	var broken net.Error
+	c.cutShort = errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &broken)
 	return model.Fail(model.CodeMalformedJSON, "The body ended before its end.").Because(err)
 }
 

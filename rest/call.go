@@ -2,15 +2,15 @@ package rest
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"log/slog"
 	"net/http"
-	"runtime/debug"
 	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
+	"parapet/internal/refusal"
 	"parapet/model"
 )
 
@@ -33,10 +33,11 @@ type call struct {
 	status     int             // 0 until the answer has begun
 	cause      error           // why it failed, for the log
 	whole      bool            // the answer itself tells of its failure, whatever its status
+	cutShort   bool            // the connection ended before the request's body did
 }
 
 func newCall(w http.ResponseWriter, r *http.Request) *call {
-	c := &call{ResponseWriter: w, request: r, instance: r.URL.EscapedPath(), id: requestID(r), trace: traceOf(r)}
+	c := &call{ResponseWriter: w, request: r, instance: r.URL.EscapedPath(), id: requestID(r), trace: traceOf(r), connection: r.Context()}
 	c.Header().Set("X-Request-Id", c.id)
 	c.Header().Set("Traceparent", c.trace.String())
 	return c
@@ -85,10 +86,12 @@ func (c *call) path(name string) string { return c.request.PathValue(name) }
 func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), answerTimeout+granted(r))
 	defer cancel()
-	unwatch := d.watch(ctx, cancel)
+	ctx, giveUp := context.WithCancelCause(ctx)
+	defer giveUp(nil)
+	unwatch := d.watch(ctx, giveUp)
 	defer unwatch()
 	c := newCall(w, r)
-	c.unbound, c.connection = unwatch, r.Context()
+	c.unbound = unwatch
 	if d.Now != nil {
 		c.began = d.Now()
 	}
@@ -109,7 +112,27 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // survive answers a panic with an id and nothing else.
 func (d *door) survive(ctx context.Context, c *call, panicked any) {
-	d.refuse(ctx, c, fmt.Errorf("panic: %v\n%s", panicked, debug.Stack()))
+	d.refuse(ctx, c, refusal.Recovered(panicked))
+}
+
+// statusCallerLeft is the status under which requests are counted and logged whose
+// caller left before the answer was complete. It is nginx's number, and never sent.
+const statusCallerLeft = 499
+
+// callerLeft reports whether the caller left before the answer was complete. A panic
+// is a fault whoever left, and an answer that did not fail keeps its own status.
+func (c *call) callerLeft() bool {
+	failed := c.status == 0 || c.status >= http.StatusInternalServerError || c.cause != nil
+	var panicked *refusal.Panic
+	return c.cutShort || failed && c.connection.Err() != nil && !errors.As(c.cause, &panicked)
+}
+
+// outcome is the status under which the request is counted.
+func (c *call) outcome() int {
+	if c.callerLeft() {
+		return statusCallerLeft
+	}
+	return c.status
 }
 
 // took is how long the call took, where there is a clock; the meter hears of it.
@@ -119,7 +142,7 @@ func (d *door) took(c *call) slog.Attr {
 	}
 	took := d.Now().Sub(c.began)
 	if d.Meter != nil {
-		d.Meter(c.pattern(), c.request.Method, c.status, took)
+		d.Meter(c.pattern(), c.request.Method, c.outcome(), took)
 	}
 	return slog.Duration("duration", took)
 }
@@ -130,7 +153,7 @@ func (d *door) log(ctx context.Context, c *call) {
 	level, attributes := slog.LevelInfo, []slog.Attr{
 		slog.String("method", c.request.Method),
 		slog.String("route", c.pattern()),
-		slog.Int("status", c.status),
+		slog.Int("status", c.outcome()),
 		d.took(c),
 		slog.String("request_id", c.id),
 		slog.String("trace_id", c.trace.id),
@@ -139,6 +162,9 @@ func (d *door) log(ctx context.Context, c *call) {
 	}
 	if c.cause != nil {
 		level, attributes = slog.LevelError, append(attributes, slog.Any("error", c.cause))
+	}
+	if c.callerLeft() { // neither a failure of ours nor worth a line where many leave
+		level = slog.LevelDebug
 	}
 	d.Log.LogAttrs(context.WithoutCancel(ctx), level, "request", attributes...)
 }

@@ -3,6 +3,7 @@ package rest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -51,9 +52,12 @@ func (d *door) alive(ctx context.Context) error {
 	return err
 }
 
+// errDatabaseSilent ends the context of a request whose database does not answer.
+var errDatabaseSilent = fmt.Errorf("the database does not answer: %w", context.DeadlineExceeded)
+
 // watch gives a request up as soon as its database is silent. A slow answer of
 // one that lives is waited for. What it returns ends the watch.
-func (d *door) watch(ctx context.Context, giveUp context.CancelFunc) (stop func()) {
+func (d *door) watch(ctx context.Context, giveUp context.CancelCauseFunc) (stop func()) {
 	if d.Alive == nil {
 		return func() {}
 	}
@@ -64,7 +68,7 @@ func (d *door) watch(ctx context.Context, giveUp context.CancelFunc) (stop func(
 		asking, cancel := context.WithTimeout(ctx, aliveWithin)
 		defer cancel()
 		if d.alive(asking) != nil {
-			giveUp()
+			giveUp(errDatabaseSilent)
 			return
 		}
 		timer.Reset(patience)

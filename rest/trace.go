@@ -69,8 +69,8 @@ func (d *door) span(ctx context.Context, c *call, r *http.Request) (spanned cont
 	return ctx, func() {
 		span.SetName(r.Method + " " + c.pattern())
 		span.SetAttributes(attribute.String("http.request.method", r.Method), attribute.String("http.route", c.pattern()),
-			attribute.Int("http.response.status_code", c.status), attribute.String("parapet.request_id", c.id))
-		if c.status >= http.StatusInternalServerError {
+			attribute.Int("http.response.status_code", c.outcome()), attribute.String("parapet.request_id", c.id))
+		if c.outcome() >= http.StatusInternalServerError {
 			span.SetStatus(codes.Error, "")
 		}
 		span.End()

@@ -5,6 +5,7 @@ package visit
 
 import (
 	"context"
+	"errors"
 
 	"parapet/model"
 )
@@ -55,6 +56,13 @@ func Doing(ctx context.Context, operation string) context.Context {
 func Done(ctx context.Context) string {
 	operation, _ := ctx.Value(doingKey{}).(string)
 	return operation
+}
+
+// CallerLeft reports whether a request's context ended because nobody waits for the
+// answer any more. A request that the server itself gave up (its time is over, the
+// database is silent) has a cause that is context.DeadlineExceeded.
+func CallerLeft(ctx context.Context) bool {
+	return ctx.Err() != nil && !errors.Is(context.Cause(ctx), context.DeadlineExceeded)
 }
 
 // With hands a visit on.

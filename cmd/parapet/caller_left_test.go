@@ -1,0 +1,271 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"runtime/pprof"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/graph"
+	"parapet/model"
+	"parapet/model/modeltest"
+	"parapet/rest"
+)
+
+// front is the API on a real connection, with what it counted and logged.
+type front struct {
+	*modeltest.Bundle
+
+	server  *httptest.Server
+	doors   *graph.Door
+	entered chan struct{} // a request waits for its caller to leave, to panic then
+
+	mu       sync.Mutex
+	statuses []int
+	lines    []string // of log, warnings and worse
+}
+
+// Enabled implements slog.Handler.
+func (f *front) Enabled(context.Context, slog.Level) bool { return true }
+
+// Handle implements slog.Handler.
+func (f *front) Handle(_ context.Context, record slog.Record) error {
+	if record.Level >= slog.LevelWarn {
+		var attributes strings.Builder
+		record.Attrs(func(a slog.Attr) bool { fmt.Fprintf(&attributes, " %s", a); return true })
+		f.complain(record.Message + attributes.String())
+	}
+	return nil
+}
+
+// WithAttrs implements slog.Handler.
+func (f *front) WithAttrs([]slog.Attr) slog.Handler { return f }
+
+// WithGroup implements slog.Handler.
+func (f *front) WithGroup(string) slog.Handler { return f }
+
+// Write takes a line of net/http's own log.
+func (f *front) Write(line []byte) (int, error) {
+	f.complain(string(line))
+	return len(line), nil
+}
+
+func (f *front) complain(line string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.lines = append(f.lines, line)
+}
+
+func (f *front) counted() []int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.statuses)
+}
+
+// goroutineLabel marks the goroutines that requests started.
+const goroutineLabel = "caller-left-test"
+
+func newFront(t *testing.T, with ...modeltest.Option) *front {
+	t.Helper()
+	f := &front{Bundle: modeltest.New(t, with...), entered: make(chan struct{})}
+	var err error
+	f.doors, err = graph.New(graph.Config{Service: f.Service})
+	require.NoError(t, err)
+	handler, err := rest.New(rest.Config{
+		Service: f.Service, Now: time.Now, Limiter: rest.Unlimited{}, Log: slog.New(f), Beside: map[string]http.Handler{"/graphql": f.doors},
+		Authenticate: func(ctx context.Context, token string) (model.Actor, error) {
+			if token == "broken" {
+				f.entered <- struct{}{}
+				<-ctx.Done()
+				panic("a fault of ours")
+			}
+			return f.Acme, nil
+		},
+		Meter: func(_, _ string, status int, _ time.Duration) {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			f.statuses = append(f.statuses, status)
+		},
+	})
+	require.NoError(t, err)
+	f.server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		pprof.Do(r.Context(), pprof.Labels(goroutineLabel, t.Name()), func(context.Context) { handler.ServeHTTP(w, r) })
+	}))
+	f.server.Config.ErrorLog = slog.NewLogLogger(f, slog.LevelError)
+	f.server.Start()
+	t.Cleanup(f.server.Close)
+	return f
+}
+
+// dial is a connection on which the first bytes of a request were sent.
+func (f *front) dial(t *testing.T, sent string) *net.TCPConn {
+	t.Helper()
+	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", f.server.Listener.Addr().String())
+	require.NoError(t, err)
+	_, err = io.WriteString(conn, sent)
+	require.NoError(t, err)
+	return conn.(*net.TCPConn)
+}
+
+// stopped waits until the server runs nothing that a request started.
+func (f *front) stopped(t *testing.T) {
+	t.Helper()
+	f.server.Close()
+	f.doors.Close()
+	require.Eventually(t, func() bool {
+		var running strings.Builder
+		require.NoError(t, pprof.Lookup("goroutine").WriteTo(&running, 1))
+		return !strings.Contains(running.String(), fmt.Sprintf("%q:%q", goroutineLabel, t.Name()))
+	}, time.Minute, 10*time.Millisecond, "a goroutine of a request is left")
+}
+
+func sentRequest(method, path, body string, headers ...string) string {
+	return fmt.Sprintf("%s %s HTTP/1.1\r\nHost: parapet\r\nAuthorization: Bearer good\r\nContent-Type: application/json\r\nContent-Length: %d\r\n%s\r\n%s",
+		method, path, len(body), strings.Join(append(headers, ""), "\r\n"), body)
+}
+
+// masked are frames as a WebSocket client sends them, under a mask of zeros.
+func masked(messages ...string) string {
+	var frames strings.Builder
+	for _, text := range messages {
+		frames.WriteByte(0x81)
+		if len(text) < 126 {
+			frames.WriteByte(0x80 | byte(len(text)))
+		} else {
+			frames.Write([]byte{0x80 | 126, byte(len(text) >> 8), byte(len(text))})
+		}
+		frames.WriteString("\x00\x00\x00\x00" + text)
+	}
+	return frames.String()
+}
+
+// exchanges are requests of every transport, by name.
+func exchanges() map[string]string {
+	const introspection = `{"query":"{ __schema { types { name kind description fields { name description args { name } } } } }"}`
+	const follow = `{"query":"subscription { events { sequence } }"}`
+	upgrade := sentRequest("GET", "/graphql", "", "Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13",
+		"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==", "Sec-WebSocket-Protocol: graphql-transport-ws")
+	return map[string]string{
+		"POST /quotes":      sentRequest("POST", "/v1/quotes", `{"product": "quake-circle", "context": {"partner": "acme"}}`),
+		"GET /quotes":       sentRequest("GET", "/v1/quotes", ""),
+		"GET /events, wait": sentRequest("GET", "/v1/events?wait=30&after_sequence=1000", ""),
+		"introspection":     sentRequest("POST", "/graphql", introspection),
+		"query": sentRequest("POST", "/graphql",
+			`{"query":"{ quotes(first: 100) { totalCount nodes { price { premium { amount } lines { kind } } history { occurredAt } } } portfolio { book { lines { currency } } } }"}`),
+		"mutation":     sentRequest("POST", "/graphql", `{"query":"mutation { createQuote(input: {product: \"quake-circle\", context: {partner: \"acme\"}}) { quote { id } } }"}`),
+		"subscription": sentRequest("POST", "/graphql", follow, "Accept: text/event-stream"),
+		"WebSocket":    upgrade,
+		"WebSocket, subscription": upgrade + masked(`{"type":"connection_init"}`, `{"id":"1","type":"subscribe","payload":`+follow+`}`,
+			`{"id":"2","type":"subscribe","payload":`+introspection+`}`),
+	}
+}
+
+// failures are the statuses that count as faults of the server.
+func failures(statuses []int) []int {
+	return slices.DeleteFunc(statuses, func(status int) bool { return status < 500 })
+}
+
+// Who leaves while the database works is counted as such, and the database stops.
+func TestWorkEndsWhenTheCallerLeaves(t *testing.T) {
+	t.Parallel()
+	f := newFront(t)
+	locked, err := f.DB.Pool.Begin(t.Context())
+	require.NoError(t, err)
+	_, err = locked.Exec(t.Context(), "lock table quotes in access exclusive mode")
+	require.NoError(t, err)
+	waiting := func() (n int) {
+		row := locked.QueryRow(t.Context(), "select count(*) from pg_locks where not granted and relation = 'quotes'::regclass")
+		require.NoError(t, row.Scan(&n))
+		return n
+	}
+	var conns []net.Conn
+	for _, name := range []string{"POST /quotes", "GET /quotes", "query", "mutation"} {
+		conns = append(conns, f.dial(t, exchanges()[name]))
+	}
+	require.Eventually(t, func() bool { return waiting() == len(conns) }, time.Minute, 5*time.Millisecond)
+	for _, conn := range conns {
+		require.NoError(t, conn.Close())
+	}
+	half := exchanges()["POST /quotes"]
+	require.NoError(t, f.dial(t, half[:len(half)-10]).Close())
+	require.Eventually(t, func() bool { return len(f.counted()) == len(conns)+1 && waiting() == 0 }, 20*time.Second, 5*time.Millisecond)
+	require.NoError(t, locked.Rollback(t.Context()))
+	f.stopped(t)
+	require.Equal(t, slices.Repeat([]int{499}, len(conns)+1), f.counted())
+	require.Empty(t, f.lines)
+}
+
+// A caller whose answer fails for another reason is answered and counted as ever.
+func TestFailuresOfCallersWhoStayAreCounted(t *testing.T) {
+	t.Parallel()
+	f := newFront(t, modeltest.Unchecked())
+	f.DB.Close()
+	conn := f.dial(t, sentRequest("GET", "/v1/quotes", "", "Connection: close"))
+	answer, err := io.ReadAll(conn)
+	require.NoError(t, err)
+	require.Contains(t, string(answer), "500 Internal Server Error")
+	f.stopped(t)
+	require.Equal(t, []int{500}, f.counted())
+	require.Len(t, f.lines, 1)
+}
+
+// A panic is a fault whoever left.
+func TestPanicsAreCountedAlsoWhenTheCallerLeft(t *testing.T) {
+	t.Parallel()
+	f := newFront(t)
+	conn := f.dial(t, strings.Replace(exchanges()["GET /quotes"], "Bearer good", "Bearer broken", 1))
+	<-f.entered
+	require.NoError(t, conn.Close())
+	f.stopped(t)
+	require.Equal(t, []int{503}, f.counted())
+	require.Len(t, f.lines, 1)
+	require.Contains(t, f.lines[0], "a fault of ours")
+}
+
+// Hang-ups at any byte of the request or of the answer leave no failure, no line of
+// log and no goroutine behind.
+func TestHangUpsAtRandomMomentsLeaveNothingBehind(t *testing.T) {
+	t.Parallel()
+	f := newFront(t)
+	f.Cover("quake-circle", nil)
+	random := rand.New(rand.NewPCG(12, 3)) //nolint:gosec // the same moments in every run
+	var callers sync.WaitGroup
+	for range 40 {
+		for _, text := range exchanges() {
+			sent, read := len(text), random.IntN(4096)
+			if random.IntN(3) == 0 {
+				sent = random.IntN(len(text))
+			}
+			reset := random.IntN(2) == 0
+			if random.IntN(2) == 0 {
+				read = 0
+			}
+			conn := f.dial(t, text[:sent])
+			callers.Go(func() {
+				defer conn.Close()
+				_ = conn.SetReadDeadline(time.Now().Add(20 * time.Millisecond)) // what waits for events answers nothing
+				_, _ = io.CopyN(io.Discard, conn, int64(read))
+				if reset {
+					_ = conn.SetLinger(0)
+				}
+			})
+		}
+	}
+	callers.Wait()
+	f.stopped(t)
+	require.Contains(t, f.counted(), 499)
+	require.Empty(t, failures(f.counted()))
+	require.Empty(t, f.lines)
+}
