@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -25,13 +26,15 @@ type bank struct {
 	t      *testing.T
 	server *httptest.Server
 	ended  chan struct{}
+	ahead  atomic.Int64 // of its clock
 }
 
 func openBank(t *testing.T) *bank {
 	t.Helper()
-	books, err := railtest.Open(httprail.Secrets{[]byte(strings.Repeat("s", 32))}, time.Now, "")
+	b := &bank{t: t, ended: make(chan struct{})}
+	var err error
+	b.Bank, err = railtest.Open(httprail.Secrets{[]byte(strings.Repeat("s", 32))}, func() time.Time { return time.Now().Add(time.Duration(b.ahead.Load())) }, "")
 	require.NoError(t, err)
-	b := &bank{Bank: books, t: t, ended: make(chan struct{})}
 	b.server = httptest.NewServer(b.Handler())
 	t.Cleanup(b.server.Close)
 	t.Cleanup(func() { close(b.ended) }) // before Close, which waits for calls that hang
@@ -39,11 +42,23 @@ func openBank(t *testing.T) *bank {
 }
 
 // rail is our side, which waits for answers for a fraction of a second.
-func (b *bank) rail() *httprail.Rail {
-	base, err := url.Parse(b.server.URL + "/v1")
+func (b *bank) rail() *httprail.Rail { return b.railAt(b.server.URL + "/v1") }
+
+// railAt is our side of a bank that it looks for at an address.
+func (b *bank) railAt(address string) *httprail.Rail {
+	return b.railOf(address, time.Now)
+}
+
+// railWith is our side with a clock of the test's.
+func (b *bank) railWith(now func() time.Time) *httprail.Rail {
+	return b.railOf(b.server.URL+"/v1", now)
+}
+
+func (b *bank) railOf(address string, now func() time.Time) *httprail.Rail {
+	base, err := url.Parse(address)
 	require.NoError(b.t, err)
 	return httprail.New(httprail.Config{
-		URL: base, Secrets: b.Secrets(), Now: time.Now, Client: egress.New(egress.Config{Loopback: true}).Client(300 * time.Millisecond),
+		URL: base, Secrets: b.Secrets(), Now: now, Client: egress.New(egress.Config{Loopback: true}).Client(300 * time.Millisecond),
 		Capabilities: rail.Capabilities{KeyWindow: 24 * time.Hour},
 	})
 }
@@ -155,7 +170,7 @@ func TestALateAnswerSettlesTheDoubt(t *testing.T) {
 	key := s.RailKey(job.ID, 1)
 	b.Behave(b.hang, b.forgotten, nil)
 	snoozed(t, s.releaseBy(b.rail(), job))
-	s.After(retryHorizon + time.Minute)
+	s.After(24*time.Hour - keyMargin)
 	snoozed(t, s.releaseBy(b.rail(), job))
 	require.Equal(t, 1, b.Sends(), "a key that may be forgotten is not sent again")
 	require.Equal(t, "reconciling", s.read(job).Status)

@@ -40,7 +40,7 @@ func (s *shop) notices(by rail.Rail) *Notices {
 func TestARailThatForgetsTooSoonIsRefused(t *testing.T) {
 	t.Parallel()
 	s := open(t)
-	for window, refused := range map[time.Duration]bool{0: false, time.Hour: false, retryHorizon: true, time.Minute: true} {
+	for window, refused := range map[time.Duration]bool{0: false, time.Hour: false, leastKeyWindow + keyMargin: true, leastKeyWindow + keyMargin + time.Nanosecond: false, time.Minute: true} {
 		_, err := NewWorkers(Config{Pool: s.pool, Service: s.Service, Log: s.logger(), Rail: &acting{Rail: s.rail, able: &rail.Capabilities{KeyWindow: window}}})
 		require.Equal(t, refused, errors.Is(err, errForgetful), window)
 	}
@@ -60,7 +60,7 @@ func TestAForgottenKeyIsNotSentAgain(t *testing.T) {
 		t.Error("sent again under a key that may be forgotten")
 		return rail.Result{}
 	}
-	s.After(retryHorizon + time.Minute)
+	s.After(time.Hour - keyMargin)
 	snoozed(t, s.releaseBy(forgetful, job))
 	require.Equal(t, "reconciling", s.read(job).Status)
 	require.Equal(t, 1, s.count("payout_attempts where code = $1", codeKeyForgotten))

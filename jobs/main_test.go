@@ -244,12 +244,19 @@ func (s *shop) fleet(n int) []model.ReleasePayout {
 	quake, _, err := s.Service.RecordObservation(s.t.Context(), s.Source, modeltest.Quake("us1000chhc", s.Now(), epicentre, "6.4"), false)
 	require.NoError(s.t, err)
 	require.NoError(s.t, s.Service.Evaluate(s.t.Context(), model.EvaluateOccurrences{Occurrences: []string{*quake.OccurrenceID}}))
+	fleet := s.jobs()
+	require.Len(s.t, fleet, n)
+	return fleet
+}
+
+// jobs release every payout, the oldest first.
+func (s *shop) jobs() []model.ReleasePayout {
+	s.t.Helper()
 	rows, err := s.pool.Query(s.t.Context(), "select id from payouts order by id")
 	require.NoError(s.t, err)
 	ids, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
 	require.NoError(s.t, err)
-	require.Len(s.t, ids, n)
-	fleet := make([]model.ReleasePayout, n)
+	fleet := make([]model.ReleasePayout, len(ids))
 	for i, id := range ids {
 		text, err := typeid.FromUUIDBytesWithPrefix("pay", id[:])
 		require.NoError(s.t, err)

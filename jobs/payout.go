@@ -38,18 +38,21 @@ func (w *verifyPayoutMethod) Work(ctx context.Context, job *river.Job[model.Veri
 	return w.service.RecordVerification(ctx, job.Args.Partner, job.Args.ID, answer.Method, answer.Code, answer.Verified)
 }
 
-// retryHorizon is how long after its first call a payout in doubt may be sent
-// again under its key. Later only a report or an operator settles it.
-const retryHorizon = 30 * time.Minute
+// leastKeyWindow is how long a rail has to remember keys at least. A payout in doubt is
+// sent again under its key while the rail remembers it; later only a report or an
+// operator settles it.
+const leastKeyWindow = 30 * time.Minute
+
+// keyMargin is left of the key window when an order is sent again: two calls.
+const keyMargin = 2 * railTimeout
 
 // errForgetful says that a rail cannot be trusted with the retries.
-var errForgetful = errors.New("the rail forgets keys sooner than payouts are sent again: a payout could be made twice")
+var errForgetful = errors.New("the rail forgets keys sooner than payouts in doubt are settled: they would wait for an operator")
 
-// Trustworthy refuses a rail that forgets a key while a payout in doubt may still
-// be sent again under it.
+// Trustworthy refuses a rail that forgets keys too soon.
 func Trustworthy(r rail.Rail) error {
-	if r.Capabilities().Forgets(retryHorizon, 2*railTimeout) {
-		return fmt.Errorf("%w; rail %s remembers them for %s, at least %s are needed", errForgetful, r.Name(), r.Capabilities().KeyWindow, retryHorizon+2*railTimeout)
+	if r.Capabilities().Forgets(leastKeyWindow, keyMargin) {
+		return fmt.Errorf("%w; rail %s remembers them for %s, more than %s are needed", errForgetful, r.Name(), r.Capabilities().KeyWindow, leastKeyWindow+keyMargin)
 	}
 	return nil
 }
@@ -83,13 +86,19 @@ type releasePayout struct {
 	service *model.Service
 	rail    rail.Rail
 	log     *slog.Logger
-	tracer  trace.Tracer // nil makes no spans
-	at      func(step)   // tests let a worker die here; nil outside
+	tracer  trace.Tracer     // nil makes no spans
+	at      func(step)       // tests let a worker die here; nil outside
+	now     func() time.Time // nil is time.Now
+	gate    *railGate        // nil never closes
 }
 
 // Work implements river.Worker.
 func (w *releasePayout) Work(ctx context.Context, job *river.Job[model.ReleasePayout]) error {
 	w.reach(stepBefore)
+	if wait := w.gate.wait(ctx, w.rail); wait > 0 {
+		return river.JobSnooze(wait)
+	}
+	intended := w.clock() // before the lease begins, hence never later than it
 	order, wait, err := w.service.BeginRelease(ctx, w.rail.Name(), job.Args.Partner, job.Args.ID)
 	switch {
 	case err != nil:
@@ -100,7 +109,7 @@ func (w *releasePayout) Work(ctx context.Context, job *river.Job[model.ReleasePa
 		return nil
 	}
 	w.reach(stepIntended)
-	answer := w.pay(ctx, order)
+	answer := w.pay(ctx, order, intended.Add(order.Lease))
 	w.reach(stepAnswered)
 	ended, err := record(ctx, w.service, w.log, w.rail, order, answer)
 	if err != nil {
@@ -119,27 +128,50 @@ func (w *releasePayout) reach(at step) {
 	}
 }
 
-// pay calls the rail.
-func (w *releasePayout) pay(ctx context.Context, order *model.Release) model.RailAnswer {
+func (w *releasePayout) clock() time.Time {
+	if w.now == nil {
+		return time.Now()
+	}
+	return w.now()
+}
+
+// pay calls the rail. Nothing is sent from expires on.
+func (w *releasePayout) pay(ctx context.Context, order *model.Release, expires time.Time) model.RailAnswer {
 	ctx, cancel := context.WithTimeout(ctx, railTimeout)
 	defer cancel()
 	ctx, ended := span(ctx, w.tracer, "rail "+w.rail.Name(), trace.SpanKindClient, attribute.String("parapet.payout", order.PayoutID))
 	defer ended()
 	var result rail.Result
 	if order.Doubt {
-		result = w.settle(ctx, order)
+		result = w.settle(ctx, order, expires)
 	} else {
-		result = w.rail.Send(ctx, instruction(order))
+		result = w.send(ctx, order, expires)
 	}
+	w.gate.observe(result)
 	return heard(ctx, w.log, w.rail, order, result)
+}
+
+// send sends an order unless it has expired: a worker that was suspended may wake when
+// another one, or an operator, has long decided otherwise.
+func (w *releasePayout) send(ctx context.Context, order *model.Release, expires time.Time) rail.Result {
+	i := instruction(order)
+	i.ExpiresAt = expires
+	if i.Expired(w.clock()) {
+		return rail.Result{Outcome: rail.NotSent, Code: rail.CodeExpired}
+	}
+	return w.rail.Send(ctx, i)
 }
 
 // heard counts a rail's answer and says what it means for the order.
 func heard(ctx context.Context, log *slog.Logger, from rail.Rail, order *model.Release, result rail.Result) model.RailAnswer {
 	said := answer(result, instruction(order))
 	callCount.WithLabelValues(from.Name(), string(said.Outcome)).Inc()
+	if window := from.Capabilities().KeyWindow; window > 0 {
+		said.KeyLeft = max(0, window-keyMargin-order.Age)
+	}
+	words := map[bool]string{true: "rail not reached", false: "rail in doubt"}
 	if result.Err != nil {
-		log.WarnContext(ctx, "rail in doubt", "order", instruction(order), "attempt", order.Attempt, "code", result.Code, "error", result.Err)
+		log.WarnContext(ctx, words[said.Outcome == model.OutcomeNotSent], "order", instruction(order), "attempt", order.Attempt, "code", result.Code, "error", result.Err)
 	}
 	return said
 }
@@ -148,7 +180,7 @@ func heard(ctx context.Context, log *slog.Logger, from rail.Rail, order *model.R
 // one's report, or an operator, tells then. «Not found» is no refusal: the
 // order goes out again under the same key, which pays once at most as long as the
 // rail remembers keys. A rail that cannot be asked is waited for.
-func (w *releasePayout) settle(ctx context.Context, order *model.Release) rail.Result {
+func (w *releasePayout) settle(ctx context.Context, order *model.Release, expires time.Time) rail.Result {
 	if order.Elsewhere != "" {
 		return rail.Doubt(codeOtherRail, errOtherRail)
 	}
@@ -162,10 +194,10 @@ func (w *releasePayout) settle(ctx context.Context, order *model.Release) rail.R
 		return result
 	case order.AskOnly:
 		return rail.Result{Outcome: rail.NotFound, Code: codeStopped}
-	case order.Age >= retryHorizon || able.Forgets(order.Age, 2*railTimeout):
+	case able.Forgets(order.Age, keyMargin):
 		return rail.Result{Outcome: rail.NotFound, Code: codeKeyForgotten}
 	default:
-		return w.rail.Send(ctx, instruction(order))
+		return w.send(ctx, order, expires)
 	}
 }
 
@@ -186,6 +218,8 @@ func answer(result rail.Result, instruction rail.Instruction) model.RailAnswer {
 		}
 	case rail.Refused:
 		said.Outcome = model.OutcomeRefused
+	case rail.NotSent:
+		said.Outcome = model.OutcomeNotSent
 	case rail.Unknown, rail.NotFound:
 	}
 	return said

@@ -3,6 +3,7 @@ package jobs
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/riverqueue/river"
 	"github.com/stretchr/testify/require"
@@ -43,9 +44,9 @@ func TestDuringAStopNothingIsSentAgainAndNoFileIsWritten(t *testing.T) {
 	s := open(t)
 	to := &sending{Rail: s.rail}
 	releases := &releasePayout{rail: to}
-	require.Equal(t, codeStopped, releases.settle(t.Context(), &model.Release{Doubt: true, AskOnly: true}).Code)
+	require.Equal(t, codeStopped, releases.settle(t.Context(), &model.Release{Doubt: true, AskOnly: true}, time.Time{}).Code)
 	require.Zero(t, to.sent)
-	releases.settle(t.Context(), &model.Release{Doubt: true})
+	releases.settle(t.Context(), &model.Release{Doubt: true}, time.Time{})
 	require.Equal(t, 1, to.sent)
 
 	files := &writeFiles{service: s.Service, rail: to}

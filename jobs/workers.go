@@ -139,7 +139,7 @@ func (c Config) workers() *river.Workers {
 		return c.Service.EvaluatePolicies(ctx, job.Args)
 	}))
 	river.AddWorker(workers, &verifyPayoutMethod{service: c.Service, rail: c.Rail})
-	river.AddWorker(workers, &releasePayout{service: c.Service, rail: c.Rail, log: c.Log, tracer: c.Tracer})
+	river.AddWorker(workers, &releasePayout{service: c.Service, rail: c.Rail, log: c.Log, tracer: c.Tracer, gate: newRailGate(time.Now)})
 	river.AddWorker(workers, &releaseSlice{service: c.Service, rail: c.Rail, log: c.Log, tracer: c.Tracer})
 	river.AddWorker(workers, &writeFiles{service: c.Service, rail: c.Rail})
 	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, job *river.Job[model.DeleteFiles]) error {

@@ -112,6 +112,7 @@ var PayoutArrows = []Arrow[PayoutStatus]{
 	{PayoutReleasing, PayoutReleased, EventPayoutReleased},
 	{PayoutReleasing, PayoutBlocked, EventPayoutBlocked},
 	{PayoutReleasing, PayoutReconciling, EventPayoutReconciling},
+	{PayoutReleasing, PayoutPending, EventPayoutUnblocked}, // nothing was sent
 	{PayoutReconciling, PayoutReleased, EventPayoutReleased},
 	{PayoutReconciling, PayoutBlocked, EventPayoutBlocked},
 	{PayoutBlocked, PayoutPending, EventPayoutUnblocked},

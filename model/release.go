@@ -37,7 +37,10 @@ type Release struct {
 	Attempt           int           // fences this call
 	Key               string        // the rail's idempotency key
 	Doubt             bool          // an earlier call under this key has no known end: inquire before sending
-	Age               time.Duration // since the first call under this key was intended; a rail forgets keys
+	Age               time.Duration // since the first call under this key that may have reached the rail; a rail forgets keys
+	Doubts            int           // calls under this key that ended without a clear answer; workers that died do not count
+	NotSent           int           // calls under this key that sent nothing
+	Lease             time.Duration // from before the intent: nothing may be sent later
 	Underway          bool          // the call has no known end yet; see Sent
 	AskOnly           bool          // releases are stopped: nothing is sent again, also not under this key
 	Elsewhere         string        // the other rail that was called under this key and alone knows its end: this one is neither asked nor sent to
@@ -58,6 +61,9 @@ const (
 	OutcomeUnknown Outcome = "unknown"
 	// OutcomeMismatch means the rail pays something else than was asked.
 	OutcomeMismatch Outcome = "mismatch"
+	// OutcomeNotSent means the rail has nothing of this call: it failed before the order
+	// was written.
+	OutcomeNotSent Outcome = "not_sent"
 )
 
 // paid tells whether money moved, the right one or not.
@@ -68,6 +74,7 @@ type RailAnswer struct {
 	Outcome   Outcome
 	Code      string
 	Reference string
+	KeyLeft   time.Duration // until the rail may forget the key; zero when it never does or has already
 }
 
 // evidence is what an attempt shows of an answer: money that moved otherwise than it
@@ -203,8 +210,10 @@ func (u *unit) order(row *payoutRow, method *payoutMethodRow, number account.Num
 		Partner: row.Partner, PayoutID: nounPayout.id(row.ID), Attempt: row.Attempts, Key: row.key(), Amount: row.money(), Number: number,
 		Beneficiary: account.Beneficiary{Name: method.BeneficiaryName, Country: method.BeneficiaryCountry},
 	}
-	if used, doubt := known.used[order.Key]; doubt {
-		order.Doubt, order.Age, order.Elsewhere = true, u.now.Sub(used.first), used.elsewhere
+	used := known.used[order.Key]
+	order.Doubts, order.NotSent, order.Lease = used.doubts, used.notSent, releaseLease
+	if used.first != nil {
+		order.Doubt, order.Age, order.Elsewhere = true, u.now.Sub(*used.first), used.elsewhere
 	}
 	order.AskOnly = known.stopped
 	return order
@@ -220,7 +229,9 @@ type known struct {
 
 // use is how a key was used before.
 type use struct {
-	first     time.Time
+	first     *time.Time // when the rail may have heard of it first; nil when it has not
+	doubts    int
+	notSent   int
 	elsewhere string // the other rail it was used with
 }
 
@@ -266,11 +277,13 @@ func (u *unit) knownOf(ctx context.Context, rail string, slice []outgoing) (*kno
 		return err
 	})
 	if len(payouts) > 0 {
-		u.later.Queue("select key, min(started_at), coalesce(min(rail) filter (where rail <> $3), '') from payout_attempts where payout_id = any($1) and key = any($2) group by key", payouts, keys, rail).
+		u.later.Queue(`select key, min(started_at) filter (where outcome is distinct from 'not_sent'), count(*) filter (where outcome = 'unknown'),
+				count(*) filter (where outcome = 'not_sent'), coalesce(min(rail) filter (where rail <> $3 and outcome is distinct from 'not_sent'), '')
+			from payout_attempts where payout_id = any($1) and key = any($2) group by key`, payouts, keys, rail).
 			Query(func(rows pgx.Rows) error {
 				var key string
 				var used use
-				_, err := pgx.ForEachRow(rows, []any{&key, &used.first, &used.elsewhere}, func() error {
+				_, err := pgx.ForEachRow(rows, []any{&key, &used.first, &used.doubts, &used.notSent, &used.elsewhere}, func() error {
 					k.used[key] = used
 					return nil
 				})

@@ -12,6 +12,24 @@ import (
 // the last one repeats.
 var doubtDelays = []time.Duration{5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, time.Hour}
 
+// unreachableDelays is how long after each call that sent nothing the next one is made;
+// the last one repeats.
+var unreachableDelays = []time.Duration{5 * time.Second, 15 * time.Second, 30 * time.Second, time.Minute}
+
+// doubtDelay is when the rail is asked again. While it still knows the key half of the
+// time that is left never passes without a question, so that the payout can be sent
+// again under its key before the rail may have forgotten it.
+func doubtDelay(order *Release, answer RailAnswer) time.Duration {
+	delay := doubtDelays[min(order.Doubts, len(doubtDelays)-1)]
+	if answer.Outcome == OutcomeNotSent {
+		delay = unreachableDelays[min(order.NotSent, len(unreachableDelays)-1)]
+	}
+	if answer.KeyLeft > 0 {
+		delay = min(delay, max(answer.KeyLeft/2, doubtDelays[0]))
+	}
+	return delay
+}
+
 // Ended is what became of an order.
 type Ended struct {
 	// Again is how long to wait before the rail is asked again, zero when its word
@@ -65,11 +83,13 @@ func (u *unit) end(rail string, out outgoing, order *Release, answer RailAnswer)
 		row.Provider = &rail
 	}
 	var err error
-	ended.Again, err = u.conclude(out.claim, row, answer)
+	ended.Again, err = u.conclude(out.claim, row, order, answer)
 	return ended, err
 }
 
-func (u *unit) conclude(claim *claimRow, row *payoutRow, answer RailAnswer) (time.Duration, error) {
+// conclude records what the rail's word means for a payout that is with it. order is
+// needed for words that leave it open.
+func (u *unit) conclude(claim *claimRow, row *payoutRow, order *Release, answer RailAnswer) (time.Duration, error) {
 	switch answer.Outcome {
 	case OutcomeAccepted:
 		row.ProviderReference, row.ReleasedAt, row.NextAttemptAt = textOrNil(answer.Reference), &u.now, nil
@@ -80,10 +100,13 @@ func (u *unit) conclude(claim *claimRow, row *payoutRow, answer RailAnswer) (tim
 	case OutcomeMismatch:
 		row.ProviderReference = textOrNil(answer.Reference)
 		return 0, u.blockLocked(claim, row, BlockedRailMismatch)
-	case OutcomeUnknown:
+	case OutcomeUnknown, OutcomeNotSent:
 	}
-	again := doubtDelays[min(row.Attempts, len(doubtDelays))-1]
+	again := doubtDelay(order, answer)
 	row.NextAttemptAt = new(u.now.Add(again))
+	if row.Status == PayoutReleasing && answer.Outcome == OutcomeNotSent && !order.Doubt {
+		return again, u.stepPayout(claim, row, PayoutPending, "The rail could not be reached and nothing was sent; the payout goes out when it can be.")
+	}
 	if row.Status == PayoutReleasing {
 		return again, u.stepPayout(claim, row, PayoutReconciling, "The rail's answer is unknown; it is asked until it is clear.")
 	}

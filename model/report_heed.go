@@ -136,7 +136,7 @@ func (m *matching) accepted(out outgoing, line *lineRow) error {
 		where payout_id = $3 and partner = $4 and key = $5 and coalesce(outcome, 'unknown') = 'unknown'`,
 		m.now, textOrNil(line.Reference), row.ID, row.Partner, row.key())
 	row.Provider = &line.Rail
-	_, err := m.conclude(out.claim, row, RailAnswer{Outcome: OutcomeAccepted, Reference: line.Reference})
+	_, err := m.conclude(out.claim, row, nil, RailAnswer{Outcome: OutcomeAccepted, Reference: line.Reference})
 	return err
 }
 
@@ -187,7 +187,7 @@ func (m *matching) rejected(ctx context.Context, out outgoing, line *lineRow) (L
 		where payout_id = $3 and partner = $4 and key = $5 and coalesce(outcome, 'unknown') = 'unknown'`,
 		m.now, textOrNil(line.Code), row.ID, row.Partner, row.key())
 	row.Provider = &line.Rail
-	_, err := m.conclude(out.claim, row, RailAnswer{Outcome: OutcomeRefused, Code: line.Code})
+	_, err := m.conclude(out.claim, row, nil, RailAnswer{Outcome: OutcomeRefused, Code: line.Code})
 	return ResultRefused, err
 }
 

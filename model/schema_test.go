@@ -43,7 +43,7 @@ func TestChecksInPostgresAreTheLifeCyclesInGo(t *testing.T) {
 		"deliveries_status_check":        {string(model.DeliveryDelivered), string(model.DeliveryParked), string(model.DeliveryPending)},
 		"claims_origin_check":            {string(model.OriginApproval), string(model.OriginTrigger)},
 		"partners_status_check":          {string(model.PartnerDisabled), string(model.PartnerEnabled)},
-		"payout_attempts_outcome_check":  {string(model.OutcomeAccepted), string(model.OutcomeRefused), string(model.OutcomeUnknown)},
+		"payout_attempts_outcome_check":  {string(model.OutcomeAccepted), string(model.OutcomeRefused), string(model.OutcomeUnknown), string(model.OutcomeNotSent)},
 		"payouts_blocked_reason_check": {
 			string(model.BlockedApproval), string(model.BlockedCompliance), string(model.BlockedMethodMissing), string(model.BlockedMethodUnverified),
 			string(model.BlockedOperator), string(model.BlockedRailMismatch), string(model.BlockedRailRejected),

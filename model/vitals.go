@@ -64,7 +64,9 @@ select
 	coalesce(extract(epoch from now - least(
 		(select min(next_attempt_at) from payouts where next_attempt_at is not null and next_attempt_at <= now and status = 'pending'),
 		(select min(updated_at) from payouts where next_attempt_at is null and status = 'pending'),
-		(select min(updated_at) from payouts where next_attempt_at is not null and status = 'releasing'))), 0)::bigint as oldest_unpaid,
+		(select min(updated_at) from payouts where next_attempt_at is not null and status = 'releasing'),
+		(select min(a.started_at) from payouts po join payout_attempts a on a.payout_id = po.id and a.partner = po.partner and a.outcome = 'not_sent' and a.key like '%.' || po.key_number
+			where po.status = 'pending' and po.attempts > 0 and po.next_attempt_at < now + interval '2 minutes'))), 0)::bigint as oldest_unpaid,
 	(select count(*) from (select from event_outbox limit $1) o) as unnumbered,
 	coalesce((select extract(epoch from now - e.occurred_at) from (select partner, event_id from event_outbox order by ordinal limit 1) o
 		join events e on e.id = o.event_id and e.partner = o.partner), 0)::bigint as relay_lag,

@@ -89,6 +89,15 @@ type Instruction struct {
 	PayoutID string
 	Amount   money.Money
 	Payee    Payee
+	// ExpiresAt is when the order must not be sent or executed any more; zero is never.
+	// It may carry a monotonic reading, which is then compared too.
+	ExpiresAt time.Time
+}
+
+// Expired reports whether the instruction is too old to be sent. A suspended machine
+// stops its monotonic clock and a corrected one moves its wall clock, so both count.
+func (i Instruction) Expired(now time.Time) bool {
+	return !i.ExpiresAt.IsZero() && (!now.Before(i.ExpiresAt) || !now.Round(0).Before(i.ExpiresAt.Round(0)))
 }
 
 // LogValue is what a log may hold of an instruction.
@@ -122,7 +131,14 @@ const (
 	// still be on its way. It may be sent again under the same key, inside the
 	// key window.
 	NotFound Outcome = "not_found"
+	// NotSent means that the call failed before the rail could have read it: no
+	// connection, or an order that had expired. The rail knows nothing of this call.
+	NotSent Outcome = "not_sent"
 )
+
+// CodeExpired is the code of an order that was not sent, or not executed, because it
+// had expired.
+const CodeExpired = "expired"
 
 // Result is how a call ended and what the rail said.
 type Result struct {

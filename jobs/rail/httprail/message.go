@@ -17,6 +17,7 @@ type Order struct {
 	Amount      money.Money         `json:"amount"`
 	Beneficiary account.Beneficiary `json:"beneficiary"`
 	Account     account.Number      `json:"account"`
+	ExpiresAt   time.Time           `json:"expires_at,omitzero"` // not to be executed from then on
 }
 
 // Transfer is what the rail says of a key: its answer, and its notice.
@@ -36,6 +37,7 @@ const (
 	statusRefused  = "refused"
 	statusPending  = "pending"
 	statusNotFound = "not_found"
+	statusExpired  = "expired"
 )
 
 // Check is the body of POST /accounts/check, Checked its answer.
@@ -90,6 +92,8 @@ func (t Transfer) result(key string) rail.Result {
 		return rail.Result{Outcome: rail.Refused, Code: t.Code}
 	case t.Status == statusNotFound:
 		return rail.Result{Outcome: rail.NotFound}
+	case t.Status == statusExpired:
+		return rail.Result{Outcome: rail.NotSent, Code: rail.CodeExpired}
 	case t.Status == statusPending:
 		return rail.Result{Outcome: rail.Unknown, Code: statusPending}
 	default:

@@ -52,7 +52,7 @@ func (r *Rail) noticed(request *http.Request, body []byte, take Taker) int {
 		return http.StatusBadRequest
 	}
 	result := said.result(said.Key)
-	if result.Err != nil || result.Outcome == rail.NotFound {
+	if result.Err != nil || result.Outcome == rail.NotFound || result.Outcome == rail.NotSent {
 		return http.StatusBadRequest
 	}
 	switch err := take(request.Context(), said.Key, result); {

@@ -13,8 +13,10 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -89,16 +91,33 @@ func (r *Rail) Send(ctx context.Context, i rail.Instruction) rail.Result {
 	if !r.config.Capabilities.Takes(i.Amount.Currency) {
 		return rail.Result{Outcome: rail.Refused, Code: rail.CodeCurrencyUnsupported}
 	}
-	result := r.transfer(ctx, http.MethodPost, "transfers", i.Key, Order{i.Key, i.PayoutID, i.Amount, i.Payee.Beneficiary, i.Payee.Number.Normalize()})
-	if result.Outcome == rail.NotFound {
+	guard := &sendGuard{expired: func() bool { return i.Expired(r.config.Now()) }}
+	result := r.transfer(withGuard(ctx, guard), http.MethodPost, "transfers", i.Key, Order{
+		i.Key, i.PayoutID, i.Amount, i.Payee.Beneficiary, i.Payee.Number.Normalize(), i.ExpiresAt.UTC().Truncate(time.Microsecond),
+	})
+	switch {
+	case guard.late.Load():
+		return rail.Result{Outcome: rail.NotSent, Code: rail.CodeExpired}
+	case result.Outcome == rail.NotFound:
 		return rail.Doubt(codeUnreadable, errWord) // an answer to an inquiry only
+	case result.Outcome == rail.Unknown && !guard.read.Load():
+		result.Outcome = rail.NotSent
 	}
 	return result
 }
 
 // Inquire implements rail.Rail.
 func (r *Rail) Inquire(ctx context.Context, key string) rail.Result {
-	return r.transfer(ctx, http.MethodGet, "transfers/"+url.PathEscape(key), key, nil)
+	var connected atomic.Bool
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }})
+	result := r.transfer(ctx, http.MethodGet, "transfers/"+url.PathEscape(key), key, nil)
+	switch {
+	case result.Outcome == rail.NotSent:
+		return rail.Doubt(codeUnreadable, errWord) // an answer to an order only
+	case result.Outcome == rail.Unknown && !connected.Load():
+		result.Outcome = rail.NotSent
+	}
+	return result
 }
 
 // words are the statuses that each HTTP status may carry. A refusal and an unknown
@@ -107,7 +126,7 @@ var words = map[int][]string{
 	http.StatusOK:                  {statusAccepted, statusRefused, statusPending},
 	http.StatusCreated:             {statusAccepted},
 	http.StatusAccepted:            {statusPending},
-	http.StatusUnprocessableEntity: {statusRefused},
+	http.StatusUnprocessableEntity: {statusRefused, statusExpired},
 	http.StatusNotFound:            {statusNotFound},
 }
 
@@ -221,6 +240,9 @@ func (r *Rail) request(ctx context.Context, method, path, key string, body any) 
 		return nil, err
 	}
 	request.GetBody = nil // else a lost connection would be tried again unseen
+	if guard := guardOf(ctx); guard != nil {
+		guard.ReadCloser, request.Body = request.Body, guard
+	}
 	if body != nil {
 		request.Header.Set("Content-Type", "application/json")
 	}

@@ -100,6 +100,12 @@ func (b *Bank) transfer(w http.ResponseWriter, r *http.Request) {
 	}
 	b.mu.Lock()
 	b.sends++
+	_, known := b.executed[order.Key]
+	if !known && !order.ExpiresAt.IsZero() && !b.now().Before(order.ExpiresAt) {
+		b.mu.Unlock()
+		b.Answer(w, r, http.StatusUnprocessableEntity, httprail.Transfer{Key: order.Key, Status: "expired"})
+		return
+	}
 	entry, err := b.execute(order)
 	send := b.send
 	b.mu.Unlock()

@@ -1,0 +1,218 @@
+package jobs
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/riverqueue/river"
+	"github.com/stretchr/testify/require"
+
+	"parapet/jobs/rail"
+	"parapet/model"
+)
+
+// close ends the bank's server; reopen starts it again at the same address.
+func (b *bank) close() { b.server.Close() }
+
+func (b *bank) reopen() {
+	b.t.Helper()
+	var lc net.ListenConfig
+	listener, err := lc.Listen(b.t.Context(), "tcp", b.server.Listener.Addr().String())
+	require.NoError(b.t, err)
+	server := httptest.NewUnstartedServer(b.Handler())
+	require.NoError(b.t, server.Listener.Close())
+	server.Listener = listener
+	server.Start()
+	b.server = server
+	b.t.Cleanup(server.Close)
+}
+
+// TestCallThatReachesNobodyLeavesThePayoutPending lets connections fail before the
+// order is written, for a week; then the bank is there and is paid through once.
+func TestCallThatReachesNobodyLeavesThePayoutPending(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	b := openBank(t)
+	plain := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(plain.Close)
+	b.close()
+	addresses := map[string]string{
+		"connection refused": b.server.URL + "/v1",
+		"unknown name":       "http://bank.invalid/v1",
+		"no TLS":             "https://" + plain.Listener.Addr().String() + "/v1",
+	}
+	fleet := s.fleet(len(addresses))
+	for _, address := range addresses {
+		job := fleet[0]
+		fleet = fleet[1:]
+		for range 8 {
+			snoozed(t, s.releaseBy(b.railAt(address), job))
+			payout := s.read(job)
+			require.Equal(t, "pending", payout.Status)
+			require.LessOrEqual(t, payout.NextAttemptAt.Sub(s.Now()), time.Minute)
+			s.After(24 * time.Hour)
+		}
+		require.Equal(t, 8, s.count("payout_attempts where outcome = 'not_sent' and key = $1", s.RailKey(job.ID, 1)))
+		vitals, err := s.Service.Vitals(t.Context(), s.Operator)
+		require.NoError(t, err)
+		require.Greater(t, vitals.OldestUnpaid, 7*24*time.Hour, "somebody is told that money waits")
+	}
+	require.Zero(t, b.Sends())
+	b.reopen()
+	require.NoError(t, s.Service.Sweep(t.Context()))
+	for _, job := range s.jobs() {
+		require.NoError(t, s.releaseBy(b.rail(), job))
+		require.Equal(t, "released", s.read(job).Status)
+	}
+	require.Equal(t, len(addresses), b.Sends())
+	require.Empty(t, s.Violations())
+}
+
+// TestConnectionThatDiesWithTheOrderIsDoubt reads a part of the order and closes the
+// connection: our side cannot tell how much arrived.
+func TestConnectionThatDiesWithTheOrderIsDoubt(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	b := openBank(t)
+	var lc net.ListenConfig
+	listener, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = listener.Close() })
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = conn.Read(make([]byte, 8))
+			_ = conn.Close()
+		}
+	}()
+	job := s.fleet(1)[0]
+	snoozed(t, s.releaseBy(b.railAt("http://"+listener.Addr().String()+"/v1"), job))
+	require.Equal(t, "reconciling", s.read(job).Status)
+}
+
+// TestDoubtOutlivesABankThatIsAway leaves an order without an answer; then the bank is
+// away for most of its key window. When it is back it knows nothing of the key and gets
+// the order again, once.
+func TestDoubtOutlivesABankThatIsAway(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	b := openBank(t)
+	job := s.fleet(1)[0]
+	deaf := &acting{Rail: b.rail(), send: func(context.Context, rail.Instruction) rail.Result { return rail.Doubt("answer_lost", errHung) }}
+	snoozed(t, s.releaseBy(deaf, job))
+	b.close()
+	for range 23 {
+		s.After(time.Hour)
+		snoozed(t, s.releaseBy(b.rail(), job))
+		payout := s.read(job)
+		require.Equal(t, "reconciling", payout.Status)
+		require.LessOrEqual(t, payout.NextAttemptAt.Sub(s.Now()), time.Minute, "it is asked soon after the bank is back")
+	}
+	b.reopen()
+	s.After(time.Minute)
+	require.NoError(t, s.releaseBy(b.rail(), job))
+	require.Equal(t, "released", s.read(job).Status)
+	require.Equal(t, 1, b.Sends())
+	require.Equal(t, 1, s.count("(select distinct key from payout_attempts) as keys"))
+}
+
+// TestWorkerThatWakesLateSendsNothing suspends a worker between its intent and its call:
+// in the worker, and in the transport when the connection stands already.
+func TestWorkerThatWakesLateSendsNothing(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	b := openBank(t)
+	fleet := s.fleet(2)
+	late := time.Now()
+	worker := &releasePayout{service: s.Service, rail: b.rail(), log: s.logger(), now: func() time.Time { return late }, at: func(at step) {
+		if at == stepIntended {
+			late = late.Add(time.Minute)
+		}
+	}}
+	snoozed(t, worker.Work(t.Context(), &river.Job[model.ReleasePayout]{Args: fleet[0]}))
+	at := time.Now()
+	woken := b.railWith(func() time.Time { return at.Add(time.Minute) })
+	worker = &releasePayout{service: s.Service, rail: woken, log: s.logger(), now: func() time.Time { return at }}
+	snoozed(t, worker.Work(t.Context(), &river.Job[model.ReleasePayout]{Args: fleet[1]}))
+	for _, job := range fleet {
+		require.Equal(t, "pending", s.read(job).Status)
+		require.Equal(t, 1, s.count("payout_attempts where outcome = 'not_sent' and code = 'expired' and key = $1", s.RailKey(job.ID, 1)))
+	}
+	require.Zero(t, b.Sends())
+}
+
+// TestInstructionExpiresByEitherClock lets the wall clock go on while the monotonic one
+// stands still, as on a suspended machine, and the other way round, as when the wall
+// clock is set back.
+func TestInstructionExpiresByEitherClock(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	i := rail.Instruction{ExpiresAt: now.Add(time.Minute)}
+	require.False(t, i.Expired(now.Add(time.Minute-1)))
+	require.True(t, i.Expired(now.Add(time.Minute)))
+	require.True(t, i.Expired(now.Add(time.Minute).Round(0)), "by the wall clock alone")
+	require.False(t, rail.Instruction{}.Expired(now))
+}
+
+// TestBankRefusesAnExpiredOrder delays an order on its way: the bank's clock shows that
+// it is too late, and nothing is in doubt.
+func TestBankRefusesAnExpiredOrder(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	b := openBank(t)
+	job := s.fleet(1)[0]
+	b.ahead.Store(int64(2 * time.Minute))
+	snoozed(t, s.releaseBy(b.rail(), job))
+	require.Equal(t, "pending", s.read(job).Status)
+	_, executed := b.Executed(s.RailKey(job.ID, 1))
+	require.False(t, executed)
+	b.ahead.Store(0)
+	s.After(time.Minute)
+	require.NoError(t, s.releaseBy(b.rail(), job))
+	require.Equal(t, "released", s.read(job).Status)
+}
+
+func TestRailGateAsksOnceWhileNobodyAnswers(t *testing.T) {
+	t.Parallel()
+	at := time.Now()
+	gate := newRailGate(func() time.Time { return at })
+	asked, answers := 0, rail.NotSent
+	to := &acting{inquire: func(_ context.Context, key string) rail.Result {
+		require.Equal(t, probeKey, key)
+		asked++
+		return rail.Result{Outcome: answers}
+	}}
+	require.Zero(t, gate.wait(t.Context(), to))
+	gate.observe(rail.Result{Outcome: rail.NotSent, Code: rail.CodeExpired})
+	require.Zero(t, gate.wait(t.Context(), to), "an order that expired says nothing about the rail")
+	gate.observe(rail.Result{Outcome: rail.NotSent})
+	gate.observe(rail.Result{Outcome: rail.NotSent})
+	for _, delay := range []time.Duration{5 * time.Second, 10 * time.Second, 30 * time.Second, 30 * time.Second} {
+		before := asked
+		for range 10 {
+			require.Equal(t, delay, gate.wait(t.Context(), to))
+		}
+		require.Equal(t, before, asked)
+		at = at.Add(delay)
+		var all sync.WaitGroup
+		for range 10 {
+			all.Go(func() { require.Positive(t, gate.wait(t.Context(), to)) })
+		}
+		all.Wait()
+		require.Equal(t, before+1, asked)
+	}
+	answers = rail.NotFound
+	at = at.Add(30 * time.Second)
+	require.Zero(t, gate.wait(t.Context(), to))
+	require.Zero(t, gate.wait(t.Context(), to))
+	require.Equal(t, 5, asked)
+	require.Zero(t, (*railGate)(nil).wait(t.Context(), to))
+}
