@@ -121,6 +121,7 @@ func (s *Service) attempt(ctx context.Context, actor Actor, ask func(*unit), do 
 		return fmt.Errorf("connect: %w", err)
 	}
 	defer func() { _ = conn.Close() }()
+	ctx = inTransaction(ctx)
 	u := &unit{Conn: conn, ctx: ctx, svc: s, actor: actor}
 	defer u.abandon(ctx)
 	if err := u.begin(ctx, ask); err != nil {

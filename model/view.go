@@ -19,7 +19,7 @@ func (s *Service) view(ctx context.Context, do func(context.Context, bun.Tx, tim
 		if err := tx.QueryRowContext(ctx, "select "+businessNow).Scan(&now); err != nil {
 			return fmt.Errorf("read clock: %w", err)
 		}
-		return do(ctx, tx, now)
+		return do(inTransaction(ctx), tx, now)
 	})
 	return explain(err)
 }

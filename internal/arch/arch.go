@@ -37,6 +37,7 @@ func Rules() []Rule {
 		{"require", requireOnly},
 		{"parallel", parallel},
 		{"names", names},
+		{"transactions", transactions},
 	}
 }
 

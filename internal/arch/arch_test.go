@@ -99,6 +99,18 @@ var examples = []example{
 	{"names", "model/x.go", "package model; type ClaimManager int", "called manager"},
 	{"names", "model/x.go", "package model; func commonName() {}", "called common"},
 	{"names", "model/x.go", "package model; func uncommon() { t.Helper() }", ""},
+
+	{"transactions", "model/x.go", "package model; type S struct { files Files }; func (s *S) f(u *unit) { s.files.Put() }", "network call inside"},
+	{"transactions", "model/x.go", "package model; type S struct { files Files }; func (s *S) f() { s.change(func(u *unit) error { return s.g() }) }; func (s *S) g() error { return s.files.Delete() }", "network call inside"},
+	{"transactions", "model/x.go", "package model; type S struct { files Files }; func (s *S) f() { s.files.Put(); s.change(func(u *unit) error { return nil }) }", ""},
+	{"transactions", "model/x.go", "package model; func f(read func() error) { change(func(u *unit) error { return read() }) }", "network call inside"},
+	{"transactions", "model/x.go", "package model; type t struct { *unit }; func f(read func() error) { change(func(u *unit) error { return t{u}.g(read) }) }; func (t) g(read func() error) error { return read() }", "network call inside"},
+	{"transactions", "model/x.go", "package model; func f(read func() error) { read(); change(func(u *unit) error { return nil }) }", ""},
+	{"transactions", "model/x.go", "package model; func f(do func(*unit) error, u *unit) { do(u) }", ""},
+	{"transactions", "jobs/x.go", `package jobs; import "parapet/jobs/rail"; func f(to rail.Slicer) { g(func(c *pgx.Conn) { to.Send() }) }`, "network call inside"},
+	{"transactions", "jobs/x.go", `package jobs; import "parapet/jobs/rail"; func f(to rail.Slicer) { g(func(c *pgx.Conn) { to.Enter(c); to.Name() }) }`, ""},
+	{"transactions", "jobs/rail/x.go", "package rail; type R struct { Store Store }; func (r *R) Enter(c *pgx.Conn) { r.write() }; func (r *R) write() { r.Store.Put() }", "network call inside"},
+	{"transactions", "jobs/x.go", `package jobs; import "net/http"; func f(tx pgx.Tx) { http.Get("") }`, "network call inside"},
 }
 
 func TestEveryRuleCanFail(t *testing.T) {

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"code.dny.dev/ssrf"
+
+	"parapet/model"
 )
 
 // Config is what a Guard lets pass.
@@ -77,13 +79,24 @@ func (g *Guard) Client(timeout time.Duration, options ...Option) *http.Client {
 		dialer.Control = g.judge.Safe
 	}
 	client := &http.Client{
-		Transport: transport, Timeout: timeout,
+		Transport: outsideTransactions{transport}, Timeout: timeout,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	for _, option := range options {
 		option(client)
 	}
 	return client
+}
+
+// outsideTransactions refuses calls inside a database transaction.
+type outsideTransactions struct{ *http.Transport }
+
+// RoundTrip implements http.RoundTripper.
+func (t outsideTransactions) RoundTrip(request *http.Request) (*http.Response, error) {
+	if err := model.OutsideTransaction(request.Context()); err != nil {
+		return nil, err
+	}
+	return t.Transport.RoundTrip(request)
 }
 
 // Refuse says what is wrong with an address as far as it can be read off it, empty

@@ -174,7 +174,7 @@ func TestProxiesOfTheEnvironmentAreIgnored(t *testing.T) { //nolint:paralleltest
 		t.Setenv(name, proxy.URL)
 	}
 	client := New(Config{}).Client(time.Second)
-	require.Nil(t, client.Transport.(*http.Transport).Proxy) //nolint:forcetypeassert // ours
+	require.Nil(t, client.Transport.(outsideTransactions).Proxy) //nolint:forcetypeassert // ours
 	request, err := http.NewRequestWithContext(context.WithoutCancel(t.Context()), http.MethodGet, "http://10.0.0.1/", nil)
 	require.NoError(t, err)
 	answer, err := client.Do(request)

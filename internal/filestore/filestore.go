@@ -12,6 +12,8 @@ import (
 	"os"
 	"path"
 	"strings"
+
+	"parapet/model"
 )
 
 // Store is a place for objects that is let go of at the end.
@@ -55,7 +57,10 @@ func OpenFolder(dir string) (*Folder, error) {
 
 // Put stores all of r under key or nothing: the bytes go to a temporary name, to
 // disk, and only then to their own name.
-func (f *Folder) Put(_ context.Context, key string, r io.Reader) (err error) {
+func (f *Folder) Put(ctx context.Context, key string, r io.Reader) (err error) {
+	if err := model.OutsideTransaction(ctx); err != nil {
+		return err
+	}
 	if err := f.root.MkdirAll(path.Dir(key), 0o700); err != nil {
 		return fmt.Errorf("store %s: %w", key, err)
 	}
@@ -80,7 +85,10 @@ func (f *Folder) Put(_ context.Context, key string, r io.Reader) (err error) {
 }
 
 // Open reads an object; the caller closes it.
-func (f *Folder) Open(_ context.Context, key string) (io.ReadCloser, error) {
+func (f *Folder) Open(ctx context.Context, key string) (io.ReadCloser, error) {
+	if err := model.OutsideTransaction(ctx); err != nil {
+		return nil, err
+	}
 	file, err := f.root.Open(key)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", key, err)
@@ -90,7 +98,10 @@ func (f *Folder) Open(_ context.Context, key string) (io.ReadCloser, error) {
 
 // Delete removes an object, and what a Put that was cut off left of it; a missing
 // one is no error.
-func (f *Folder) Delete(_ context.Context, key string) error {
+func (f *Folder) Delete(ctx context.Context, key string) error {
+	if err := model.OutsideTransaction(ctx); err != nil {
+		return err
+	}
 	names, err := fs.Glob(f.root.FS(), key+".*.part") // keys have none of Glob's signs
 	for _, name := range append(names, key) {
 		if gone := f.root.Remove(name); gone != nil && !errors.Is(gone, fs.ErrNotExist) {

@@ -11,6 +11,8 @@ import (
 
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
+
+	"parapet/model"
 )
 
 // Bucket keeps objects in an S3-compatible store. It implements model.Files.
@@ -62,6 +64,9 @@ const partSize = 16 << 20
 
 // Put stores all of r under key or nothing: an upload that breaks off is aborted.
 func (b *Bucket) Put(ctx context.Context, key string, r io.Reader) error {
+	if err := model.OutsideTransaction(ctx); err != nil {
+		return err
+	}
 	_, err := b.client.PutObject(ctx, b.bucket, b.name(key), r, -1, minio.PutObjectOptions{
 		ContentType: "application/octet-stream", PartSize: partSize,
 		DisableContentSha256: true, // TLS guards the way, and the record has the SHA-256
@@ -74,6 +79,9 @@ func (b *Bucket) Put(ctx context.Context, key string, r io.Reader) error {
 
 // Open reads an object; the caller closes it. A missing one is fs.ErrNotExist.
 func (b *Bucket) Open(ctx context.Context, key string) (io.ReadCloser, error) {
+	if err := model.OutsideTransaction(ctx); err != nil {
+		return nil, err
+	}
 	object, err := b.client.GetObject(ctx, b.bucket, b.name(key), minio.GetObjectOptions{})
 	if err == nil {
 		_, err = object.Stat() // GetObject alone asks nothing yet
@@ -89,6 +97,9 @@ func (b *Bucket) Open(ctx context.Context, key string) (io.ReadCloser, error) {
 
 // Delete removes an object; a missing one is no error.
 func (b *Bucket) Delete(ctx context.Context, key string) error {
+	if err := model.OutsideTransaction(ctx); err != nil {
+		return err
+	}
 	if err := b.client.RemoveObject(ctx, b.bucket, b.name(key), minio.RemoveObjectOptions{}); err != nil {
 		return fmt.Errorf("delete %s: %w", key, err)
 	}

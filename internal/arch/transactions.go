@@ -1,0 +1,231 @@
+package arch
+
+import (
+	"fmt"
+	"go/ast"
+	"slices"
+	"strings"
+)
+
+// transactionTypes are the types that a function takes where it runs inside a database
+// transaction.
+var transactionTypes = []string{"unit", "pgx.Conn", "pgx.Tx", "bun.Tx", "bun.Conn"}
+
+// networkTypes are the types whose methods call over the network.
+var networkTypes = []string{
+	"Files", "filestore.Store", "Store", "http.Client", "rail.Rail", "rail.Slicer", "rail.Reporter", "Rail", "Reporter", "feed.Fetcher", "webhook.Sender",
+}
+
+// harmless are the methods of these types that do not: what they are, and the entry of
+// orders through the connection of the transaction.
+var harmless = []string{"Name", "Capabilities", "Enter"}
+
+// pureCallbacks are callbacks that only compute, each with its reason.
+var pureCallbacks = map[string]string{
+	"model/feed_state.go.find": "it looks for an instant in observations that were read before",
+}
+
+// networkPackages are packages that are all network.
+var networkPackages = []string{"http", "net"}
+
+// transactions keeps the network out of database transactions: what somebody else
+// answers slowly would hold locks, and the relay and the second matching pass wait for
+// every transaction that is open.
+func transactions(tree *Tree) (broken []string) {
+	packages := map[string]*transactionCheck{}
+	for _, file := range tree.Files {
+		if file.Test || !within(file.Dir(), "model") && !within(file.Dir(), "jobs") {
+			continue
+		}
+		check := packages[file.Dir()]
+		if check == nil {
+			check = &transactionCheck{functions: map[string][]function{}, transactional: slices.Clone(transactionTypes), network: map[string]bool{}, visited: map[ast.Node]bool{}}
+			packages[file.Dir()] = check
+		}
+		check.declare(file)
+	}
+	for _, check := range packages {
+		broken = append(broken, check.run()...)
+	}
+	slices.Sort(broken)
+	return broken
+}
+
+// transactionCheck is the check of one package. Functions are known by their names
+// alone, so that methods of the same name count as one.
+type transactionCheck struct {
+	functions     map[string][]function
+	roots         []function
+	transactional []string        // type names: transactionTypes and structs that embed one of them
+	network       map[string]bool // names of fields of networkTypes
+	visited       map[ast.Node]bool
+	broken        []string
+}
+
+// function is a declared function or a function literal with the parameters that are
+// in scope.
+type function struct {
+	file   *File
+	body   *ast.BlockStmt
+	params []*ast.Field
+}
+
+func (c *transactionCheck) declare(file *File) {
+	ast.Inspect(file.AST, func(n ast.Node) bool {
+		if spec, ok := n.(*ast.TypeSpec); ok {
+			c.declareStruct(spec)
+		}
+		return true
+	})
+	for _, decl := range file.functions() {
+		if decl.Body == nil {
+			continue
+		}
+		params := slices.Clone(decl.Type.Params.List)
+		if decl.Recv != nil {
+			params = append(params, decl.Recv.List...)
+		}
+		c.functions[decl.Name.Name] = append(c.functions[decl.Name.Name], function{file, decl.Body, params})
+	}
+}
+
+func (c *transactionCheck) declareStruct(spec *ast.TypeSpec) {
+	structure, ok := spec.Type.(*ast.StructType)
+	if !ok {
+		return
+	}
+	for _, field := range structure.Fields.List {
+		if len(field.Names) == 0 && slices.Contains(c.transactional, typeName(field.Type)) {
+			c.transactional = append(c.transactional, spec.Name.Name)
+		}
+		if slices.Contains(networkTypes, typeName(field.Type)) {
+			for _, name := range field.Names {
+				c.network[name.Name] = true
+			}
+		}
+	}
+}
+
+// run checks every function that takes a transaction, and what it calls.
+func (c *transactionCheck) run() []string {
+	for _, all := range c.functions {
+		for _, f := range all {
+			if c.takesTransaction(f.params) {
+				c.visit(f)
+				continue
+			}
+			c.findLiterals(f)
+		}
+	}
+	return c.broken
+}
+
+// findLiterals visits the function literals that take a transaction.
+func (c *transactionCheck) findLiterals(outer function) {
+	ast.Inspect(outer.body, func(n ast.Node) bool {
+		literal, ok := n.(*ast.FuncLit)
+		if !ok {
+			return true
+		}
+		inner := function{outer.file, literal.Body, slices.Concat(outer.params, literal.Type.Params.List)}
+		if c.takesTransaction(literal.Type.Params.List) {
+			c.visit(inner)
+			return false
+		}
+		c.findLiterals(inner)
+		return false
+	})
+}
+
+func (c *transactionCheck) takesTransaction(params []*ast.Field) bool {
+	return slices.ContainsFunc(params, func(p *ast.Field) bool { return slices.Contains(c.transactional, typeName(p.Type)) })
+}
+
+// visit checks a function that runs inside a transaction.
+func (c *transactionCheck) visit(f function) {
+	if c.visited[f.body] {
+		return
+	}
+	c.visited[f.body] = true
+	ast.Inspect(f.body, func(n ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		if !ok {
+			return true
+		}
+		if c.isNetwork(f, call) {
+			c.broken = append(c.broken, fmt.Sprintf("%s: a network call inside a database transaction: read before the transaction begins, or record the intent and call after the commit", f.file.at(call)))
+		}
+		for _, callee := range c.functions[calledName(call)] {
+			c.visit(callee)
+		}
+		return true
+	})
+}
+
+// isNetwork reports whether a call leaves the process: through a client, or through a
+// callback that may fail and that is not handed the transaction.
+func (c *transactionCheck) isNetwork(f function, call *ast.CallExpr) bool {
+	switch fun := call.Fun.(type) {
+	case *ast.Ident:
+		param := paramNamed(f.params, fun.Name)
+		callback, ok := param.(*ast.FuncType)
+		return ok && returnsError(callback) && !c.takesTransaction(callback.Params.List) && pureCallbacks[f.file.Path+"."+fun.Name] == ""
+	case *ast.SelectorExpr:
+		if slices.Contains(harmless, fun.Sel.Name) {
+			return false
+		}
+		switch on := fun.X.(type) {
+		case *ast.SelectorExpr:
+			return c.network[on.Sel.Name]
+		case *ast.Ident:
+			param := paramNamed(f.params, on.Name)
+			if param == nil {
+				return slices.Contains(networkPackages, on.Name)
+			}
+			return slices.Contains(networkTypes, typeName(param)) && len(c.functions[fun.Sel.Name]) == 0 // else it is visited
+		}
+	}
+	return false
+}
+
+func paramNamed(params []*ast.Field, name string) ast.Expr {
+	for _, field := range params {
+		if slices.ContainsFunc(field.Names, func(n *ast.Ident) bool { return n.Name == name }) {
+			return field.Type
+		}
+	}
+	return nil
+}
+
+func returnsError(f *ast.FuncType) bool {
+	return f.Results != nil && slices.ContainsFunc(f.Results.List, func(r *ast.Field) bool { return typeName(r.Type) == "error" })
+}
+
+// calledName is the last name of what is called.
+func calledName(call *ast.CallExpr) string {
+	name := typeName(call.Fun)
+	return name[strings.LastIndex(name, ".")+1:]
+}
+
+// typeName is a type as it is written, without pointers and type arguments.
+func typeName(expr ast.Expr) string {
+	switch e := expr.(type) {
+	case *ast.StarExpr:
+		return typeName(e.X)
+	case *ast.IndexExpr:
+		return typeName(e.X)
+	case *ast.IndexListExpr:
+		return typeName(e.X)
+	case *ast.ParenExpr:
+		return typeName(e.X)
+	case *ast.Ident:
+		return e.Name
+	case *ast.SelectorExpr:
+		if on, ok := e.X.(*ast.Ident); ok {
+			return on.Name + "." + e.Sel.Name
+		}
+		return "." + e.Sel.Name
+	default:
+		return ""
+	}
+}

@@ -1,0 +1,162 @@
+package model
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/gob"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"maps"
+	"os"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"parapet/model/account"
+	"parapet/model/money"
+)
+
+// reportSpool holds the checked lines of a report until they are saved. The rail is
+// read before the transaction begins, because a slow rail would otherwise keep the
+// transaction open; beyond spoolMemory the lines are in a temporary file.
+type reportSpool struct {
+	buffer bytes.Buffer
+	file   *os.File
+	out    *bufio.Writer
+	lines  *gob.Encoder
+
+	count int
+	sums  map[string]int64 // by currency
+	sum   hash.Hash
+}
+
+// spoolMemory is how many bytes of a report stay in memory.
+const spoolMemory = 4 << 20
+
+// readReport reads and checks every line of a report. The caller closes the spool.
+// Errors: validation_failed, and those of read.
+func readReport(in Report, read func(each func(ReportLine) error) error) (*reportSpool, error) {
+	s := &reportSpool{sums: map[string]int64{}, sum: sha256.New()}
+	s.out = bufio.NewWriterSize(s, 1<<16)
+	s.lines = gob.NewEncoder(s.out)
+	err := read(s.add)
+	if err == nil {
+		err = s.complete(in)
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	return s, nil
+}
+
+// Write implements io.Writer. The temporary file has no name any more once it is open,
+// so that it disappears with the process.
+func (s *reportSpool) Write(p []byte) (int, error) {
+	if s.file == nil && s.buffer.Len()+len(p) <= spoolMemory {
+		return s.buffer.Write(p)
+	}
+	if s.file == nil {
+		file, err := os.CreateTemp("", "parapet-report-*")
+		if err != nil {
+			return 0, fmt.Errorf("spool report: %w", err)
+		}
+		s.file = file
+		if err := os.Remove(file.Name()); err != nil {
+			return 0, fmt.Errorf("spool report: %w", err)
+		}
+		if _, err := s.buffer.WriteTo(file); err != nil {
+			return 0, fmt.Errorf("spool report: %w", err)
+		}
+	}
+	return s.file.Write(p)
+}
+
+func (s *reportSpool) close() error {
+	if s.file == nil {
+		return nil
+	}
+	return s.file.Close()
+}
+
+// add checks a line and appends it.
+func (s *reportSpool) add(line ReportLine) error {
+	if fields := line.check(fmt.Sprintf("/lines/%d", s.count)); len(fields) > 0 {
+		return Invalid(fields...)
+	}
+	s.count++
+	s.sums[line.Amount.Currency] += line.Amount.Amount
+	if line.Account != "" { // a report that was taken when lines had none is the same without
+		fmt.Fprintf(s.sum, "%q ", line.Account)
+	}
+	fmt.Fprintf(s.sum, "%q %q %d %s %s %q %s\n", line.Key, line.Reference, line.Amount.Amount, line.Amount.Currency, line.Status, line.Code, line.At.UTC().Format(time.RFC3339Nano))
+	return s.lines.Encode(line)
+}
+
+// check returns what is wrong with a line.
+func (line ReportLine) check(at string) []FieldError {
+	c := fieldCheck{}
+	c.that(line.Key != "" || line.Reference != "", at+"/key", "required", "Give the payment's key or the rail's reference.")
+	for name, text := range map[string]string{"/key": line.Key, "/reference": line.Reference, "/code": line.Code} {
+		c.that(len(text) <= maxRailReference && storable(text), at+name, "length", fmt.Sprintf("Use at most %d bytes.", maxRailReference))
+	}
+	c.that(line.Account == "" || account.IsMasked(line.Account), at+"/account", "format", "Write the account masked, as iban ····3000: nothing else of it is kept.")
+	c.that(money.Known(line.Amount.Currency), at+"/amount/currency", "value", "Use an ISO 4217 code in capitals, such as USD.")
+	c.that(line.Amount.Amount >= 0, at+"/amount/amount", "minimum", "Amounts are not negative; the status tells the way.")
+	switch line.Status {
+	case LineSettled, LineRejected, LineReturned, LineUnderway:
+	default:
+		c.that(false, at+"/status", "enum", "Use settled, rejected, returned or underway.")
+	}
+	return c.fields
+}
+
+// complete compares the lines with what the report says of itself.
+func (s *reportSpool) complete(in Report) error {
+	switch {
+	case in.Lines != nil && *in.Lines != s.count:
+		return Invalid(wrong("/line_count", "value", fmt.Sprintf("The report says %d lines and has %d; send all of it.", *in.Lines, s.count)))
+	case in.Sums != nil && !maps.Equal(in.Sums, s.sums):
+		return Invalid(wrong("/sums", "value", "The sums of the lines, by currency, are not what the report says; send all of it, unchanged."))
+	}
+	if s.count == 0 { // an empty report differs from another one by its name alone
+		fmt.Fprintf(s.sum, "nothing in %q\n", in.Name)
+	}
+	return s.out.Flush()
+}
+
+// digest identifies the report by its lines.
+func (s *reportSpool) digest() string { return hex.EncodeToString(s.sum.Sum(nil)) }
+
+// save copies the lines into the database.
+func (s *reportSpool) save(ctx context.Context, u *unit, report uuid.UUID, rail string) error {
+	var source io.Reader = bytes.NewReader(s.buffer.Bytes())
+	if s.file != nil {
+		if _, err := s.file.Seek(0, io.SeekStart); err != nil {
+			return fmt.Errorf("read spooled report: %w", err)
+		}
+		source = bufio.NewReaderSize(s.file, 1<<16)
+	}
+	lines, number := gob.NewDecoder(source), 0
+	columns := []string{"report_id", "number", "rail", "key", "reference", "amount", "currency", "account", "status", "code", "at"}
+	_, err := u.pg.CopyFrom(ctx, pgx.Identifier{"rail_report_lines"}, columns, pgx.CopyFromFunc(func() ([]any, error) {
+		if number == s.count {
+			return nil, nil
+		}
+		var line ReportLine
+		if err := lines.Decode(&line); err != nil {
+			return nil, fmt.Errorf("read spooled report: %w", err)
+		}
+		number++
+		return []any{report, number, rail, line.Key, line.Reference, line.Amount.Amount, line.Amount.Currency, line.Account, line.Status, line.Code, line.At}, nil
+	}))
+	if err != nil {
+		return fmt.Errorf("save report lines: %w", err)
+	}
+	return nil
+}
