@@ -22,6 +22,7 @@ var harmless = []string{"Name", "Capabilities", "Enter"}
 
 // pureCallbacks are callbacks that only compute, each with its reason.
 var pureCallbacks = map[string]string{
+	"model/match_apart.go.do":  "it runs outside transactions and begins its own",
 	"model/feed_state.go.find": "it looks for an instant in observations that were read before",
 }
 
