@@ -58,7 +58,7 @@ func TestEveryKindHasAPolicyAQueueAndAWorker(t *testing.T) {
 	t.Parallel()
 	s := open(t)
 	declared := slices.Sorted(slices.Values(slices.Concat(kinds(t, "../model"), kinds(t, "."))))
-	require.Len(t, declared, 12)
+	require.NotEmpty(t, declared)
 	require.Equal(t, declared, slices.Sorted(maps.Keys(policies)), "each kind of job has its policy, and each policy its kind")
 
 	workers, err := NewWorkers(Config{Pool: s.pool, Service: s.Service, Rail: s.rail, Log: slog.New(slog.DiscardHandler)})

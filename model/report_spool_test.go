@@ -25,7 +25,7 @@ func TestReportIsReadBeforeAnyTransactionBegins(t *testing.T) {
 		require.Zero(t, open, "a rail that answers slowly holds no transaction open")
 		other := model.ReportLine{Key: "nobody's", Amount: money.New(1, "USD"), Status: "underway"}
 		reconcile(t, b, "another report is taken meanwhile", other)
-		return each(line(payout, "settled"))
+		return each(line(b, payout, "settled"))
 	})
 	require.NoError(t, err)
 	require.Equal(t, 1, read)
