@@ -30,24 +30,23 @@ type waitingEvent struct {
 	OccurredAt time.Time
 	DataHash   []byte
 	Horizon    string // every transaction below had ended when this was read
-	Ceiling    string // and none from here on had begun to write
 }
 
 // waitingEvents reads the outbox in the order of cause and effect: what committed
 // late into a gap first, then what lies above the highest ordinal. One statement is
 // one snapshot, so an effect is never seen without its cause; it is taken after the
 // lock, so it sees all that the relay before it did. Whoever did not get the lock
-// reads nothing.
+// reads nothing, nor does a transaction that has an id already: see keepNumbers.
 const waitingEvents = `with relay as (select high, gaps from event_relay)
 select o.ordinal, o.partner, o.event_id, e.type, e.occurred_at, e.data_hash,
-	pg_snapshot_xmin(pg_current_snapshot())::text as horizon, pg_snapshot_xmax(pg_current_snapshot())::text as ceiling
+	pg_snapshot_xmin(pg_current_snapshot())::text as horizon
 from (
 	(select late.ordinal, late.partner, late.event_id from relay, unnest(relay.gaps) as gap,
 		event_outbox late where late.ordinal >= lower(gap) and late.ordinal < upper(gap) order by late.ordinal limit $1)
 	union all
 	(select ordinal, partner, event_id from event_outbox where ordinal > (select high from relay) order by ordinal limit $1)
 ) o cross join lateral (select type, occurred_at, sha256(data) as data_hash from events where id = o.event_id and partner = o.partner offset 0) e
-where current_setting('parapet.relay') = 'true' order by o.ordinal limit $1`
+where current_setting('parapet.relay') = 'true' and pg_current_xact_id_if_assigned() is null order by o.ordinal limit $1`
 
 // lockRelay tries to become the relay until the end of the transaction, and notes
 // whether it did for the statement that follows in the same round trip.
@@ -62,11 +61,15 @@ const (
 )
 
 // keepNumbers gives events their numbers, takes them from the outbox and moves the
-// relay's marks. Gaps are forgotten when the transactions that could fill them have
-// ended ($7), judged by the snapshot the outbox was read with, and nothing was left
-// unread ($8). Who could fill one has an id below that snapshot's end ($9): ids are
-// drawn before ordinals. The relay's own id would not do: it is drawn earlier, and
-// others may begin, and draw an ordinal, between it and the snapshot.
+// relay's marks. A gap is forgotten when the transactions that could fill it have
+// ended, judged by the snapshot the outbox was read with ($7), and nothing was left
+// unread ($8).
+//
+// Who could fill a gap has an id below the relay's own: an ordinal below high was
+// drawn before the relay read the outbox, its transaction had drawn its id before
+// that (event_outbox sees to it), and the relay draws its own id after the read. The
+// end of the relay's snapshot would not do: it is one above the highest id that has
+// ended, and transactions above that may be running.
 const keepNumbers = `with numbered as (
 	insert into event_numbers (partner, sequence, event_id, hash) select * from unnest($1::text[], $2::bigint[], $3::uuid[], $4::bytea[])),
 gone as (delete from event_outbox where ordinal = any($5::bigint[])),
@@ -77,7 +80,7 @@ moved as (select greatest(high, $6::bigint) as high,
 update event_relay r set high = moved.high, passes = r.passes + 1,
 	gaps = case when settled then moved.gaps - int8multirange(int8range(0, moved.noted_high, '[]')) else moved.gaps end,
 	noted_high = case when settled then moved.high else r.noted_high end,
-	noted_xid = case when settled then $9::text::xid8 else r.noted_xid end
+	noted_xid = case when settled then pg_current_xact_id() else r.noted_xid end
 from moved`
 
 // Relay numbers events that committed: each gets its partner's next sequence and
@@ -137,7 +140,7 @@ func (u *unit) number(ctx context.Context, waiting []waitingEvent) (map[string]i
 		partners[i], sequences[i], ids[i], hashes[i], ordinals[i] = e.Partner, end.sequence, e.EventID, end.hash, e.Ordinal
 		high = max(high, e.Ordinal)
 	}
-	u.later.Queue(keepNumbers, partners, sequences, ids, hashes, ordinals, high, waiting[0].Horizon, n < RelayBatch, waiting[0].Ceiling)
+	u.later.Queue(keepNumbers, partners, sequences, ids, hashes, ordinals, high, waiting[0].Horizon, n < RelayBatch)
 	heads := make(map[string]int64, len(ends))
 	for partner, end := range ends {
 		heads[partner] = end.sequence

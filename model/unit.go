@@ -48,10 +48,8 @@ type references struct {
 	Metadata         map[string]string `bun:"type:json"`
 }
 
-// begin draws the transaction's id before it reads the clock. Matching waits
-// for transactions by id, so an instant must never be older than the id. In the
-// same round trip it looks for an earlier answer to the request, and asks what the
-// operation asks first.
+// begin reads the clock. In the same round trip it looks for an earlier answer to the request, and asks what
+// the operation asks first. It draws no transaction id: see keepNumbers.
 func (u *unit) begin(ctx context.Context, ask func(*unit)) error {
 	err := u.Raw(func(driver any) error {
 		u.pg = driver.(*stdlib.Conn).Conn() //nolint:forcetypeassert // bun runs on pgx; see Open
@@ -61,9 +59,7 @@ func (u *unit) begin(ctx context.Context, ask func(*unit)) error {
 		return fmt.Errorf("connect: %w", err)
 	}
 	u.later.Queue("begin")
-	u.later.Queue("select pg_current_xact_id()::text, " + businessNow).QueryRow(func(row pgx.Row) error {
-		return row.Scan(nil, &u.now)
-	})
+	u.later.Queue("select " + businessNow).QueryRow(func(row pgx.Row) error { return row.Scan(&u.now) })
 	judge := u.once()
 	ask(u)
 	if err := u.send(ctx); err != nil {

@@ -132,9 +132,10 @@ func (b *Bundle) Now() time.Time {
 	return now.UTC()
 }
 
-// After lets time pass.
+// After lets time pass. What was committed before has its number by then.
 func (b *Bundle) After(d time.Duration) {
 	b.t.Helper()
+	b.Relay()
 	*b.shift += d
 	require.NoError(b.t, b.Service.ShiftClock(b.ctx, *b.shift))
 }

@@ -10,13 +10,14 @@ import (
 	"parapet/model"
 )
 
-// Consistent checks what must be true of a database after any story: every
-// change of state is an arrow of the life cycle and has exactly one event, every
+// Consistent checks what must be true of a database after any story, once every event
+// has its number: every change of state is an arrow of the life cycle and has exactly one event, every
 // event is what the catalogue says of its type, every event about a claim has exactly one sentence in its timeline, the versions of a
 // record's events grow by one up to the record's own, and what is left of a limit
 // is the limit less what was approved. New runs it when a test ends.
 func (b *Bundle) Consistent() {
 	b.t.Helper()
+	b.Relay()
 	stories := b.stories()
 	follow(b, stories, kind[model.QuoteStatus]{"quotes", "quote", "quo", model.QuotePriced, model.EventQuoteCreated, model.QuoteArrows})
 	follow(b, stories, kind[model.PolicyStatus]{"policies", "policy", "pol", model.PolicyActive, model.EventPolicyActivated, model.PolicyArrows})

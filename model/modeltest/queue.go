@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/uptrace/bun"
 
 	"parapet/model"
@@ -26,9 +27,14 @@ type Queue struct{}
 
 // Insert implements model.Queue. It refuses outside a transaction.
 func (Queue) Insert(ctx context.Context, conn bun.Conn, jobs []model.Job) error {
-	var inside bool
-	if err := conn.QueryRowContext(ctx, "select pg_current_xact_id_if_assigned() is not null").Scan(&inside); err != nil || !inside {
-		return errors.Join(errors.New("modeltest: a job was asked for outside a transaction"), err)
+	err := conn.Raw(func(driver any) error {
+		if driver.(*stdlib.Conn).Conn().PgConn().TxStatus() != 'T' { //nolint:forcetypeassert // bun runs on pgx
+			return errors.New("modeltest: a job was asked for outside a transaction")
+		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	for _, job := range jobs {
 		args, err := json.Marshal(job)
