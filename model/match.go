@@ -59,23 +59,50 @@ func (s *Service) Evaluate(ctx context.Context, job EvaluateOccurrences) error {
 	return s.ask(ctx, EvaluateOccurrences{Occurrences: job.Occurrences, After: horizon})
 }
 
-// nobody is the horizon when no transaction was running.
+// nobody is the horizon when no policy was being bound.
 const nobody = "-"
 
-// pass returns the horizon of a first pass: the transactions of this database
-// that were running when it began and may bind a policy unseen. A second pass
-// waits until all of them ended. Later ones need no waiting: a unit draws its id
-// before it reads the clock, so their cover begins after what happened.
+// bindLock is held, shared, by every transaction that inserts policies, from before it
+// reads the clock until it has ended: "bind" in hexadecimal. Nobody waits for it: a
+// waiting exclusive lock would hold up every later bind.
+const (
+	bindLock       int64 = 0x62696e64
+	lockBindShared       = "select pg_advisory_xact_lock_shared($1)"
+)
+
+// bindTx is a transaction that may insert policies. No policy comes into being by
+// another way: one whose cover begins at an instant that was read before the
+// transaction held bindLock could be missed by both passes of matching.
+type bindTx struct{ *unit }
+
+// changeBinding is change for a transaction that inserts policies.
+func (s *Service) changeBinding(ctx context.Context, actor Actor, do func(context.Context, bindTx) error) error {
+	return s.runTx(ctx, &unit{svc: s, actor: actor, binds: true}, func(*unit) {}, func(ctx context.Context, u *unit) error {
+		return do(ctx, bindTx{u})
+	})
+}
+
+// bindingTransactions are those of this database that hold bindLock or wait for it, as
+// pg_locks names transactions: unique until the server starts again, and then all have
+// ended. A standby has none of them: Open connects to no server in recovery.
+const bindingTransactions = `select virtualtransaction from pg_locks
+	where locktype = 'advisory' and classid = 0 and objid = %d and objsubid = 1
+	and database = (select oid from pg_database where datname = current_database())`
+
+// pass returns the horizon of a first pass: the transactions that were binding policies
+// when it began, whose policies it may not see. A second pass waits until all of them
+// have ended. Later ones need no waiting: they read the clock after they have the lock,
+// so their cover begins after what happened. Other transactions, however long they
+// last, delay nothing.
 func (s *Service) pass(ctx context.Context, after string) (string, error) {
+	binding := fmt.Sprintf(bindingTransactions, bindLock)
 	if after == "" {
 		var horizon string
-		err := s.db.NewRaw(`select coalesce(string_agg(backend_xid::text, ','), ?) from pg_stat_activity
-			where datname = current_database() and backend_xid is not null`, nobody).Scan(ctx, &horizon)
+		err := s.db.NewRaw("select coalesce(string_agg(virtualtransaction, ','), ?) from ("+binding+") b", nobody).Scan(ctx, &horizon)
 		return horizon, explain(err)
 	}
 	var running bool
-	err := s.db.NewRaw(`select exists (select from pg_stat_activity
-		where datname = current_database() and backend_xid::text = any(string_to_array(?, ',')))`, after).Scan(ctx, &running)
+	err := s.db.NewRaw("select exists ("+binding+" and virtualtransaction = any(string_to_array(?, ',')))", after).Scan(ctx, &running)
 	if err == nil && running {
 		return "", ErrNotYet
 	}

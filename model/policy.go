@@ -70,7 +70,7 @@ func (s *Service) BindPolicy(ctx context.Context, actor Actor, in BindRequest) (
 		return nil, err
 	}
 	var policy *wire.Policy
-	err = s.change(ctx, actor, func(ctx context.Context, u *unit) error {
+	err = s.changeBinding(ctx, actor, func(ctx context.Context, u bindTx) error {
 		quote := new(quoteRow)
 		if err := u.locked(ctx, quote, id, nounQuote); err != nil {
 			return err
@@ -103,7 +103,7 @@ func (u *unit) bindable(quote *quoteRow) error {
 	}
 }
 
-func (u *unit) insertPolicy(quote *quoteRow, in BindRequest) *policyRow {
+func (u bindTx) insertPolicy(quote *quoteRow, in BindRequest) *policyRow {
 	row := &policyRow{
 		header:     u.fresh(quote.Partner),
 		references: references{in.PartnerReference, in.Metadata},

@@ -104,25 +104,32 @@ func (s *Service) change(ctx context.Context, actor Actor, do func(context.Conte
 // changeAsking is change whose first statements, which ask queues, go out in one
 // round trip with the beginning.
 func (s *Service) changeAsking(ctx context.Context, actor Actor, ask func(*unit), do func(context.Context, *unit) error) error {
+	return s.runTx(ctx, &unit{svc: s, actor: actor}, ask, do)
+}
+
+// runTx runs a copy of a prepared unit, and again after a deadlock.
+func (s *Service) runTx(ctx context.Context, prepared *unit, ask func(*unit), do func(context.Context, *unit) error) error {
 	if faults := faultsIn(ctx); len(faults) > 0 {
 		return Invalid(faults...) // an operation that did not look must not act on what was not read
 	}
 	for attempt := 0; ; attempt++ {
-		err := s.attempt(ctx, actor, ask, do)
+		u := *prepared
+		err := s.attempt(ctx, &u, ask, do)
 		if attempt == 2 || !retryable(err) {
 			return explain(err)
 		}
 	}
 }
 
-func (s *Service) attempt(ctx context.Context, actor Actor, ask func(*unit), do func(context.Context, *unit) error) error {
+func (s *Service) attempt(ctx context.Context, u *unit, ask func(*unit), do func(context.Context, *unit) error) error {
 	conn, err := s.db.Conn(ctx)
 	if err != nil {
 		return fmt.Errorf("connect: %w", err)
 	}
 	defer func() { _ = conn.Close() }()
 	ctx = inTransaction(ctx)
-	u := &unit{Conn: conn, ctx: ctx, svc: s, actor: actor}
+	actor := u.actor
+	u.Conn, u.ctx = conn, ctx
 	defer u.abandon(ctx)
 	if err := u.begin(ctx, ask); err != nil {
 		return err

@@ -22,6 +22,7 @@ type unit struct {
 	later pgx.Batch       // statements that wait for the next that is asked for an answer
 	svc   *Service
 	actor Actor
+	binds bool // it holds bindLock since before it read the clock: see bindTx
 	now   time.Time
 
 	events   []eventRow
@@ -48,7 +49,8 @@ type references struct {
 	Metadata         map[string]string `bun:"type:json"`
 }
 
-// begin reads the clock. In the same round trip it looks for an earlier answer to the request, and asks what
+// begin reads the clock, after the locks that must be held before an instant is taken.
+// In the same round trip it looks for an earlier answer to the request, and asks what
 // the operation asks first. It draws no transaction id: see keepNumbers.
 func (u *unit) begin(ctx context.Context, ask func(*unit)) error {
 	err := u.Raw(func(driver any) error {
@@ -59,6 +61,9 @@ func (u *unit) begin(ctx context.Context, ask func(*unit)) error {
 		return fmt.Errorf("connect: %w", err)
 	}
 	u.later.Queue("begin")
+	if u.binds {
+		u.later.Queue(lockBindShared, bindLock)
+	}
 	u.later.Queue("select " + businessNow).QueryRow(func(row pgx.Row) error { return row.Scan(&u.now) })
 	judge := u.once()
 	ask(u)
