@@ -25,6 +25,7 @@ import (
 const (
 	queueMatching = "matching"
 	queuePayouts  = "payouts"
+	queueAccounts = "accounts" // a rail that hangs when it is asked about accounts holds up no payout
 	queueSlices   = "slices"
 	queueFeeds    = "feeds"
 	queueSweeps   = "sweeps"
@@ -35,7 +36,7 @@ const (
 )
 
 var queues = map[string]river.QueueConfig{
-	queueMatching: {MaxWorkers: 4}, queuePayouts: {MaxWorkers: 16}, queueSlices: {MaxWorkers: 3}, queueFeeds: {MaxWorkers: 2}, queueSweeps: {MaxWorkers: 1}, queueChecks: {MaxWorkers: 1}, queueReports: {MaxWorkers: 1},
+	queueMatching: {MaxWorkers: 4}, queuePayouts: {MaxWorkers: 16}, queueAccounts: {MaxWorkers: 8}, queueSlices: {MaxWorkers: 3}, queueFeeds: {MaxWorkers: 2}, queueSweeps: {MaxWorkers: 1}, queueChecks: {MaxWorkers: 1}, queueReports: {MaxWorkers: 1},
 	queueWebhooks: {MaxWorkers: 100}, queueIll: {MaxWorkers: 20},
 }
 
@@ -54,7 +55,9 @@ var policies = map[string]river.InsertOpts{
 	"evaluate_occurrences": {Queue: queueMatching, MaxAttempts: 25},
 	"evaluate_stations":    {Queue: queueMatching, MaxAttempts: 25},
 	"evaluate_policies":    {Queue: queueMatching, MaxAttempts: 25}, // of three weeks in all; the runbook says what to do
-	"verify_payout_method": {Queue: queuePayouts, MaxAttempts: 25},
+	// Few, because the sweep asks again within a minute while an account is unchecked.
+	"verify_payout_method": {Queue: queueAccounts, MaxAttempts: 3},
+	"reevaluate_payouts":   {Queue: queueAccounts, MaxAttempts: 25},
 	// Few, because the sweep asks again every few seconds while a payout is
 	// overdue: jobs that live for weeks would pile up behind a broken one.
 	"release_payout":   {Queue: queuePayouts, MaxAttempts: 3},
@@ -139,6 +142,9 @@ func (c Config) workers() *river.Workers {
 		return c.Service.EvaluatePolicies(ctx, job.Args)
 	}))
 	river.AddWorker(workers, &verifyPayoutMethod{service: c.Service, rail: c.Rail})
+	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, job *river.Job[model.ReevaluatePayouts]) error {
+		return c.Service.ReevaluatePayouts(ctx, job.Args)
+	}))
 	river.AddWorker(workers, &releasePayout{service: c.Service, rail: c.Rail, log: c.Log, tracer: c.Tracer, gate: newRailGate(time.Now)})
 	river.AddWorker(workers, &releaseSlice{service: c.Service, rail: c.Rail, log: c.Log, tracer: c.Tracer})
 	river.AddWorker(workers, &writeFiles{service: c.Service, rail: c.Rail})

@@ -50,6 +50,15 @@ type VerifyPayoutMethod struct {
 // Kind is the job's stable name.
 func (VerifyPayoutMethod) Kind() string { return "verify_payout_method" }
 
+// ReevaluatePayouts looks again at what blocks the payouts of a claim.
+type ReevaluatePayouts struct {
+	Partner string `json:"partner"`
+	Claim   string `json:"claim"`
+}
+
+// Kind is the job's stable name.
+func (ReevaluatePayouts) Kind() string { return "reevaluate_payouts" }
+
 // ReleasePayout sends a payout through a rail.
 type ReleasePayout struct {
 	Partner string `json:"partner"`

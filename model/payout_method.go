@@ -36,6 +36,7 @@ type payoutMethodRow struct {
 	VerificationMethod *string
 	VerificationCode   *string
 	CheckedAt          *time.Time
+	NextCheckAt        *time.Time // while it is pending: when the sweep asks for its check again
 	CoolsUntil         *time.Time // it took another account's place: until when it is not paid to by itself
 }
 
@@ -144,7 +145,7 @@ func (u *unit) newMethod(p *policyRow, claim *claimRow, in PayoutMethodRequest) 
 		PolicyID: p.ID, Status: MethodPending, Type: number.Type,
 		BeneficiaryName: in.Beneficiary.Name, BeneficiaryCountry: in.Beneficiary.Country, Currency: in.Currency,
 		Last4: number.Last4(), Institution: textOrNil(number.Institution()), Country: textOrNil(number.Country()),
-		Fingerprint: u.svc.keys.fingerprint(p.Partner, number.Canonical()),
+		Fingerprint: u.svc.keys.fingerprint(p.Partner, number.Canonical()), NextCheckAt: new(u.now.Add(checkLostAfter)),
 	}
 	if claim != nil {
 		row.ClaimID = &claim.ID

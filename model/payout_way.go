@@ -40,6 +40,22 @@ func (u *unit) obstacle(ctx context.Context, p *policyRow, claim *claimRow, row 
 	}
 }
 
+// ReevaluatePayouts looks again at what blocks the payouts of a claim, after the rail
+// refused one of them: its account may have been replaced while it was on its way.
+func (s *Service) ReevaluatePayouts(ctx context.Context, in ReevaluatePayouts) error {
+	id, err := nounClaim.parse(in.Claim)
+	if err != nil {
+		return err
+	}
+	return s.change(ctx, System(), func(ctx context.Context, u *unit) error {
+		p, claim, err := u.lockClaimAndPolicy(ctx, id)
+		if err != nil {
+			return err
+		}
+		return u.reconsider(ctx, p, claim)
+	})
+}
+
 // reconsider looks at a claim's payouts again after its methods changed. What
 // another method can cure becomes pending or gets its new reason; what was about
 // to go to a method that was replaced does not.

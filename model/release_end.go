@@ -96,6 +96,10 @@ func (u *unit) conclude(claim *claimRow, row *payoutRow, order *Release, answer 
 		return 0, u.stepPayout(claim, row, PayoutReleased, fmt.Sprintf("The rail accepted the payout of %s (%s).", row.money(), answer.Reference))
 	case OutcomeRefused:
 		row.KeyNumber++
+		// While the payout was with the rail nothing looked at its account: another one
+		// that is verified by now can be paid to. It takes the policy's lock, which comes
+		// before the claim's, hence a transaction of its own.
+		u.enqueue(ReevaluatePayouts{Partner: row.Partner, Claim: nounClaim.id(row.ClaimID)})
 		return 0, u.blockLocked(claim, row, BlockedRailRejected)
 	case OutcomeMismatch:
 		row.ProviderReference = textOrNil(answer.Reference)

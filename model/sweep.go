@@ -25,6 +25,7 @@ func (s *Service) Sweep(ctx context.Context) error {
 		s.drain(ctx, (*unit).archivePolicies),
 		s.drain(ctx, (*unit).revivePayouts),
 		s.drain(ctx, (*unit).resumePayouts),
+		s.drain(ctx, (*unit).requeueAccountChecks),
 		s.drain(ctx, (*unit).reviewClaims),
 		s.drain(ctx, (*unit).forgetAnswers),
 		s.drain(ctx, (*unit).forgetDeliveries),

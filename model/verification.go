@@ -3,7 +3,9 @@ package model
 import (
 	"context"
 	"fmt"
+	"time"
 
+	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
 	"parapet/model/account"
@@ -15,17 +17,33 @@ type Payee struct {
 	Number      account.Number
 }
 
-// PayeeOf opens a pending method for its check; nil when there is nothing to
-// check any more.
+// How long the check of an account may take before the sweep asks for it again: since
+// it began, and since it was asked for. The second is longer, so that jobs do not pile
+// up behind a rail that hangs.
+const (
+	checkAgainAfter = 30 * time.Second
+	checkLostAfter  = 5 * time.Minute
+)
+
+// PayeeOf begins the check of a pending method and opens its account; nil when there
+// is nothing to check any more. A check whose result is not recorded is asked for
+// again after checkAgainAfter.
 func (s *Service) PayeeOf(ctx context.Context, partner, id string) (*Payee, error) {
 	key, err := nounPayoutMethod.parse(id)
 	if err != nil {
 		return nil, err
 	}
 	row := new(payoutMethodRow)
-	err = s.db.NewSelect().Model(row).Where("id = ?", key).Where("partner = ?", partner).Scan(ctx)
+	err = s.change(ctx, System(), func(ctx context.Context, u *unit) error {
+		if err := u.NewSelect().Model(row).Where("id = ?", key).Where("partner = ?", partner).Scan(ctx); err != nil {
+			return fmt.Errorf("read payout method: %w", err)
+		}
+		_, err := u.NewUpdate().Model((*payoutMethodRow)(nil)).Set("next_check_at = ?", u.now.Add(checkAgainAfter)).
+			Where("id = ?", key).Where("partner = ?", partner).Where("status = ?", MethodPending).Exec(ctx)
+		return err
+	})
 	if err != nil {
-		return nil, explain(fmt.Errorf("read payout method: %w", err))
+		return nil, err
 	}
 	if row.Status != MethodPending {
 		return nil, nil //nolint:nilnil // nothing to check is an answer, not an error
@@ -35,6 +53,25 @@ func (s *Service) PayeeOf(ctx context.Context, partner, id string) (*Payee, erro
 		return nil, fmt.Errorf("open account of %s: %w", id, err)
 	}
 	return &Payee{account.Beneficiary{Name: row.BeneficiaryName, Country: row.BeneficiaryCountry}, number}, nil
+}
+
+// requeueAccountChecks asks again for the checks of accounts that failed or were lost.
+func (u *unit) requeueAccountChecks(ctx context.Context) (int, error) {
+	var rows []struct {
+		ID      uuid.UUID
+		Partner string
+	}
+	err := u.NewRaw(`update payout_methods set next_check_at = ? where (id, partner) in (
+			select id, partner from payout_methods where status = 'pending' and next_check_at <= ?
+			order by next_check_at limit ? for no key update skip locked)
+		returning id, partner`, u.now.Add(checkLostAfter), u.now, sweepSize).Scan(ctx, &rows)
+	if err != nil {
+		return 0, fmt.Errorf("find unchecked accounts: %w", err)
+	}
+	for _, row := range rows {
+		u.enqueue(VerifyPayoutMethod{Partner: row.Partner, ID: nounPayoutMethod.id(row.ID)})
+	}
+	return len(rows), nil
 }
 
 // RecordVerification keeps what the rail said of an account and lets the payouts

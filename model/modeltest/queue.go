@@ -80,6 +80,8 @@ func parse(kind string, args []byte) (model.Job, error) {
 		return as[model.EvaluatePolicies](args)
 	case model.VerifyPayoutMethod{}.Kind():
 		return as[model.VerifyPayoutMethod](args)
+	case model.ReevaluatePayouts{}.Kind():
+		return as[model.ReevaluatePayouts](args)
 	case model.ReleasePayout{}.Kind():
 		return as[model.ReleasePayout](args)
 	case model.ReleaseSlice{}.Kind():

@@ -87,6 +87,8 @@ func (b *Bundle) run(job model.Job) bool {
 		require.NoError(b.t, b.Service.EvaluatePolicies(b.ctx, job))
 	case model.VerifyPayoutMethod:
 		b.verify(job)
+	case model.ReevaluatePayouts:
+		require.NoError(b.t, b.Service.ReevaluatePayouts(b.ctx, job))
 	case model.ReleasePayout:
 		return b.release(job)
 	case model.DeleteFiles:
