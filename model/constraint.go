@@ -56,6 +56,9 @@ func explain(err error) error {
 		return err
 	}
 	if errors.As(err, &pg) {
+		if pg.Code == rowsOvertaken {
+			return overtaken().Because(err)
+		}
 		if say, ok := constraints[pg.ConstraintName]; ok {
 			return say().Because(err)
 		}

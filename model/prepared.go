@@ -180,6 +180,16 @@ func (u *unit) update(ctx context.Context, row interface{ head() *header }, was 
 	return u.send(ctx)
 }
 
+// queueGuarded queues an update that must change exactly n rows; otherwise the
+// transaction ends with overtaken. The server judges it: the statement may travel with
+// the commit, which a client that counts rows could not hold back any more.
+func (u *unit) queueGuarded(n int, update string, args ...any) {
+	u.later.Queue(fmt.Sprintf("with written as (%s returning 1) select require_rows(count(*), $%d) from written", update, len(args)+1), append(args, n)...)
+}
+
+// rowsOvertaken is the SQLSTATE of require_rows.
+const rowsOvertaken = "PA001"
+
 // texts are prepared statements that the builder wrote, so that a row's columns
 // are named in one place: its struct.
 type texts struct{ written sync.Map }

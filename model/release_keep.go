@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // stepPayout moves a locked payout in memory and tells it; keepPayouts writes it.
@@ -69,20 +68,14 @@ func (u *unit) keepPayouts(slice []outgoing) {
 	if len(ids) == 0 {
 		return
 	}
-	u.later.Queue(`update payouts as po set version = n.version, updated_at = $1, status = n.status, blocked_reason = n.reason, held_over = n.held,
+	u.queueGuarded(len(ids), `update payouts as po set version = n.version, updated_at = $1, status = n.status, blocked_reason = n.reason, held_over = n.held,
 			attempts = n.attempts, key_number = n.key_number, next_attempt_at = n.due, provider = n.provider,
 			provider_reference = n.reference, released_at = n.released, reconciled_at = n.reconciled
 		from unnest($2::uuid[], $3::text[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::text[], $9::int[], $10::int[],
 			$11::timestamptz[], $12::text[], $13::text[], $14::timestamptz[], $15::timestamptz[], $16::bigint[])
 			as n (id, partner, was, was_in, status, reason, held, attempts, key_number, due, provider, reference, released, reconciled, version)
 		where po.id = n.id and po.partner = n.partner and po.version = n.was and po.status = n.was_in`,
-		u.now, ids, partners, was, from, status, reasons, held, attempts, keys, due, providers, references, released, reconciled, versions).
-		Exec(func(done pgconn.CommandTag) error {
-			if done.RowsAffected() != int64(len(ids)) {
-				return overtaken()
-			}
-			return nil
-		})
+		u.now, ids, partners, was, from, status, reasons, held, attempts, keys, due, providers, references, released, reconciled, versions)
 	u.later.Queue(`update claims as c set timeline_sequence = n.sequence, told_at = $1
 		from unnest($2::uuid[], $3::text[], $4::bigint[]) as n (id, partner, sequence)
 		where c.id = n.id and c.partner = n.partner`, u.now, claims, owners, sequences)
