@@ -122,5 +122,6 @@ func (s *Service) ExplainChanged(ctx context.Context) (string, error) {
 	lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	return strings.Join(lines, "\n"), err
 }
+
 // BindLock is held by every transaction that binds.
 const BindLock = bindLock
