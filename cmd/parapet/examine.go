@@ -276,7 +276,7 @@ func (w *ward) examineRail(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, examineTime)
 	defer cancel()
 	result := payment.Inquire(ctx, "doctor."+rand.Text())
-	if result.Outcome == rail.Unknown {
+	if result.Outcome == rail.Unknown || result.Outcome == rail.NotSent {
 		w.say("rail answers", ill, fmt.Sprintf("%s: %v", result.Code, result.Err), "Check PARAPET_RAIL_URL and PARAPET_RAIL_SECRET with whoever runs the rail.")
 		return
 	}
