@@ -1,15 +1,22 @@
 package auth_test
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/go-jose/go-jose/v4"
 	"github.com/stretchr/testify/require"
 
 	"parapet/internal/auth"
@@ -44,6 +51,7 @@ type world struct {
 	*clock
 	*devissuer.Issuer
 	address string
+	options devissuer.Options
 	down    atomic.Bool
 	fetches atomic.Int64 // of the key set, also while it was down
 }
@@ -55,16 +63,31 @@ func newWorld(t testing.TB, algorithm string) *world {
 	t.Cleanup(server.Close)
 	w.address = server.URL
 	var err error
-	w.Issuer, err = devissuer.New(devissuer.Options{
+	w.options = devissuer.Options{
 		Issuer: server.URL, Audience: audience, Now: w.now, Algorithm: algorithm,
 		Clients: []devissuer.Client{
 			{ID: "acme", Secret: "acme-secret", Scopes: []string{"quotes:write", "quotes:read"}, Partner: "acme"},
 			{ID: "operator", Secret: "operator-secret", Scopes: []string{"operator"}},
 			{ID: "source", Secret: "source-secret", Scopes: []string{"observations:write"}, Sources: []string{"usgs"}},
 		},
-	})
+	}
+	w.Issuer, err = devissuer.New(w.options)
 	require.NoError(t, err)
 	return w
+}
+
+// useNewKey replaces the issuer's keys by a new one with that id.
+func (w *world) useNewKey(t *testing.T, id string) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	text, err := json.Marshal(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: private, KeyID: id, Algorithm: "ES256", Use: "sig"}}})
+	require.NoError(t, err)
+	options := w.options
+	options.KeyFile = filepath.Join(t.TempDir(), "keys.json")
+	require.NoError(t, os.WriteFile(options.KeyFile, text, 0o600))
+	w.Issuer, err = devissuer.New(options)
+	require.NoError(t, err)
 }
 
 func (w *world) ServeHTTP(rw http.ResponseWriter, r *http.Request) {

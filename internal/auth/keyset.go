@@ -47,8 +47,9 @@ func newKeySet(issuer string, client *http.Client, now func() time.Time, changed
 	return &keySet{remote: remote{issuer: issuer, client: client}, now: now, changed: changed}
 }
 
-// VerifySignature is what go-oidc asks of a key set. A token whose key is unknown
-// has the keys fetched, unless that was done just now.
+// VerifySignature is what go-oidc asks of a key set. A token that no known key verifies
+// has the keys fetched, unless that was done just now: its key may be new, also where
+// the issuer gave it the id of an old one.
 func (s *keySet) VerifySignature(ctx context.Context, raw string) ([]byte, error) {
 	// go-oidc has already parsed it with the algorithms that are allowed.
 	token, err := jose.ParseSignedCompact(raw, knownAlgorithms)
@@ -59,31 +60,32 @@ func (s *keySet) VerifySignature(ctx context.Context, raw string) ([]byte, error
 	if err != nil {
 		return nil, err
 	}
-	payload, known, err := verifyWith(keys, token)
-	if err == nil || known {
-		return payload, err
+	payload, err := verifyWith(keys, token)
+	if err == nil {
+		return payload, nil
 	}
-	if keys, err = s.refresh(ctx, fetchInterval); err != nil {
+	fetched, refreshErr := s.refresh(ctx, fetchInterval)
+	if refreshErr != nil {
+		return nil, refreshErr
+	}
+	if &fetched[0] == &keys[0] { // unchanged
 		return nil, err
 	}
-	payload, _, err = verifyWith(keys, token)
-	return payload, err
+	return verifyWith(fetched, token)
 }
 
-// verifyWith tries the keys the token can mean. Known is whether its key is among
-// them: then a wrong signature is forged, and fetching again would not help.
-func verifyWith(keys []jose.JSONWebKey, token *jose.JSONWebSignature) (payload []byte, known bool, err error) {
+// verifyWith tries the keys the token can mean.
+func verifyWith(keys []jose.JSONWebKey, token *jose.JSONWebSignature) ([]byte, error) {
 	header := token.Signatures[0].Header
 	for _, key := range keys {
 		if header.KeyID != "" && key.KeyID != header.KeyID || key.Algorithm != "" && key.Algorithm != header.Algorithm {
 			continue
 		}
-		known = header.KeyID != ""
 		if payload, err := token.Verify(key); err == nil {
-			return payload, true, nil
+			return payload, nil
 		}
 	}
-	return nil, known, errSignature
+	return nil, errSignature
 }
 
 // current is the keys, no older than they may be if the issuer can be reached.

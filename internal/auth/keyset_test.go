@@ -2,6 +2,9 @@ package auth_test
 
 import (
 	"context"
+	"crypto/rand"
+	"crypto/rsa"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -10,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-jose/go-jose/v4"
 	"github.com/stretchr/testify/require"
 
 	"parapet/internal/auth"
@@ -43,16 +47,38 @@ func TestForgedTokensAskTheIssuerOnce(t *testing.T) {
 	require.EqualValues(t, 2, w.fetches.Load())
 }
 
-func TestForgedWithKnownKeyAsksNothing(t *testing.T) {
+func TestForgedTokensOfAKnownKeyIDFetchOncePerInterval(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
 	verifier := w.verifier(t)
 	require.NoError(t, verifier.Ready(t.Context()))
-	w.advance(time.Minute)
 	token := w.sign(t, nil)
-	_, err := verifier.Verify(t.Context(), token[:len(token)-8]+"AAAAAAAA")
+	forged := token[:len(token)-8] + "AAAAAAAA"
+	for _, want := range []int64{1, 2} {
+		for range 20 {
+			_, err := verifier.Verify(t.Context(), forged)
+			requireCode(t, model.CodeTokenInvalid, err)
+		}
+		require.EqualValues(t, want, w.fetches.Load())
+		w.advance(30 * time.Second)
+	}
+}
+
+// An issuer that lost its keys may publish a new one under the id of the old one.
+func TestNewKeyUnderAnOldKeyIDWorksWithinHalfAMinute(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	w.useNewKey(t, "signing")
+	verifier := w.verifier(t)
+	_, err := verifier.Verify(t.Context(), w.sign(t, nil))
+	require.NoError(t, err)
+	w.useNewKey(t, "signing")
+	token := w.sign(t, nil)
+	_, err = verifier.Verify(t.Context(), token)
 	requireCode(t, model.CodeTokenInvalid, err)
-	require.EqualValues(t, 1, w.fetches.Load())
+	w.advance(30 * time.Second)
+	_, err = verifier.Verify(t.Context(), token)
+	require.NoError(t, err)
 }
 
 func TestNewKeyWorksWithinHalfAMinute(t *testing.T) {
@@ -150,11 +176,12 @@ func TestCallerWhoHangsUpDoesNotEndTheFetch(t *testing.T) {
 func TestIssuerDocumentsAreNotTrustedBlindly(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ discovery, keys, want string }{
-		"another issuer":     {`{"issuer":"https://other.test","jwks_uri":"%[1]s/keys"}`, `{}`, "is of the issuer"},
-		"keys in a file":     {`{"issuer":"%[1]s","jwks_uri":"file:///etc/passwd"}`, `{}`, "cannot be trusted"},
-		"not JSON":           {`<html>`, `{}`, "discovery document"},
-		"endless":            {`{"issuer":"%[1]s","jwks_uri":"%[1]s/keys"}`, strings.Repeat(" ", 1<<20+1), "more than 1 MiB"},
-		"shared secret only": {`{"issuer":"%[1]s","jwks_uri":"%[1]s/keys"}`, `{"keys":[{"kty":"oct","k":"c2VjcmV0"},{"kty":"new"}]}`, "no key"},
+		"another issuer":      {`{"issuer":"https://other.test","jwks_uri":"%[1]s/keys"}`, `{}`, "is of the issuer"},
+		"keys in a file":      {`{"issuer":"%[1]s","jwks_uri":"file:///etc/passwd"}`, `{}`, "cannot be trusted"},
+		"not JSON":            {`<html>`, `{}`, "discovery document"},
+		"endless":             {`{"issuer":"%[1]s","jwks_uri":"%[1]s/keys"}`, strings.Repeat(" ", 1<<20+1), "more than 1 MiB"},
+		"short RSA keys only": {`{"issuer":"%[1]s","jwks_uri":"%[1]s/keys"}`, rsaKeySet(t, 2040), "no key"},
+		"shared secret only":  {`{"issuer":"%[1]s","jwks_uri":"%[1]s/keys"}`, `{"keys":[{"kty":"oct","k":"c2VjcmV0"},{"kty":"new"}]}`, "no key"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -173,4 +200,55 @@ func TestIssuerDocumentsAreNotTrustedBlindly(t *testing.T) {
 			require.ErrorContains(t, err, test.want, fmt.Sprint(err))
 		})
 	}
+}
+
+// rsaKeySet is a key set with one RSA key of that many bits.
+func rsaKeySet(t *testing.T, bits int) string {
+	t.Helper()
+	key, err := rsa.GenerateKey(rand.Reader, bits)
+	require.NoError(t, err)
+	text, err := json.Marshal(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: key.Public(), KeyID: "rsa", Algorithm: "RS256", Use: "sig"}}})
+	require.NoError(t, err)
+	return string(text)
+}
+
+func TestRSAKeysOf2048BitsAreTaken(t *testing.T) {
+	t.Parallel()
+	verifier := issuerWithKeys(t, "/keys", rsaKeySet(t, 2048))
+	require.NoError(t, verifier.Ready(t.Context()))
+}
+
+// The keys of an https issuer must not come over a connection that anybody can change.
+func TestKeySetOfAnHTTPSIssuerIsNotFetchedOverPlainHTTP(t *testing.T) {
+	t.Parallel()
+	fetched := false
+	plain := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fetched = true
+		_, _ = w.Write([]byte(rsaKeySet(t, 2048)))
+	}))
+	t.Cleanup(plain.Close)
+	verifier := issuerWithKeys(t, plain.URL, "")
+	require.ErrorContains(t, verifier.Ready(t.Context()), "cannot be trusted")
+	require.False(t, fetched)
+}
+
+// issuerWithKeys is a verifier of an https issuer whose jwks_uri is below its own
+// address, or elsewhere.
+func issuerWithKeys(t *testing.T, keysURL, keys string) *auth.Verifier {
+	t.Helper()
+	var server *httptest.Server
+	server = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/keys" {
+			_, _ = w.Write([]byte(keys))
+			return
+		}
+		if strings.HasPrefix(keysURL, "/") {
+			keysURL = server.URL + keysURL
+		}
+		_, _ = fmt.Fprintf(w, `{"issuer":%q,"jwks_uri":%q}`, server.URL, keysURL)
+	}))
+	t.Cleanup(server.Close)
+	verifier, err := auth.New(auth.Config{Issuers: []string{server.URL}, Audience: audience, HTTP: server.Client()})
+	require.NoError(t, err)
+	return verifier
 }
