@@ -2,6 +2,7 @@ package model
 
 import (
 	"bytes"
+	"encoding/base64"
 	"strings"
 	"testing"
 
@@ -9,13 +10,42 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+func testKeys() Keys {
+	return Keys{Seal: []SealKey{{ID: "test", Secret: bytes.Repeat([]byte("k"), 32)}}}
+}
+
+// A cursor is text from outside: it must not be sealed with the key of stored secrets.
+func TestCursorsAreSealedWithAKeyOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	keys := testKeys()
+	cursorKeys, err := keys.forCursors()
+	require.NoError(t, err)
+	s := &Service{keys: keys, cursorKeys: cursorKeys}
+	actor := Actor{Kind: ActorPartner, Partner: "acme"}
+	p, err := s.page(actor, PageRequest{}, "quotes")
+	require.NoError(t, err)
+	cursor, err := p.cursor("here")
+	require.NoError(t, err)
+	sealed, err := base64.RawURLEncoding.DecodeString(cursor)
+	require.NoError(t, err)
+	_, err = keys.open(sealed, []byte(p.filter))
+	require.ErrorIs(t, err, errSealed)
+
+	stored, err := keys.seal([]byte("here"), []byte(p.filter))
+	require.NoError(t, err)
+	_, err = s.page(actor, PageRequest{Cursor: base64.RawURLEncoding.EncodeToString(stored)}, "quotes")
+	require.Equal(t, CodeCursorInvalid, CodeOf(err))
+}
+
 // FuzzCursor opens any text as a cursor: it is refused unless we sealed it, and
 // what we sealed opens for the same caller and the same list only.
 func FuzzCursor(f *testing.F) {
 	f.Add("", "acme", "quotes", "globex", "quotes")
 	f.Add("BHRlc3Q", "acme", "quotes?[\"\"]", "acme", "claims?[\"\"]")
 	f.Add("_____w", "", "timeline", "acme", "")
-	s := &Service{keys: Keys{Seal: []SealKey{{ID: "test", Secret: bytes.Repeat([]byte("k"), 32)}}}}
+	cursorKeys, err := testKeys().forCursors()
+	require.NoError(f, err)
+	s := &Service{cursorKeys: cursorKeys}
 	f.Fuzz(func(t *testing.T, text, owner, list, other, otherList string) {
 		if strings.Contains(owner+other, "/") {
 			return // a partner's name is a slug

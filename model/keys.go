@@ -3,6 +3,7 @@ package model
 import (
 	"crypto/aes"
 	"crypto/cipher"
+	"crypto/hkdf"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
@@ -43,6 +44,24 @@ func (k Keys) Check() error {
 		}
 	}
 	return nil
+}
+
+// cursorLabel separates the keys that seal cursors from those they are derived from.
+const cursorLabel = "parapet list cursors v1"
+
+// forCursors derives the keys that seal cursors (HKDF, RFC 5869). Callers have any number
+// of cursors sealed and send any text to be opened; the keys of stored secrets see
+// neither. A cursor ends with the seal key it was derived from.
+func (k Keys) forCursors() (Keys, error) {
+	derived := Keys{Seal: make([]SealKey, len(k.Seal))}
+	for i, key := range k.Seal {
+		secret, err := hkdf.Key(sha256.New, key.Secret, nil, cursorLabel, len(key.Secret))
+		if err != nil {
+			return Keys{}, fmt.Errorf("derive the key of cursors: %w", err)
+		}
+		derived.Seal[i] = SealKey{ID: key.ID, Secret: secret}
+	}
+	return derived, nil
 }
 
 // place binds a secret to the row and column it was sealed for, so that a

@@ -83,7 +83,7 @@ func (s *Service) page(actor Actor, in PageRequest, filter string) (page, error)
 	if in.Order != "" {
 		filter += "," + string(in.Order)
 	}
-	p := page{keys: s.keys, limit: in.Limit, filter: actor.owner() + "/" + filter, along: directions[in.Order], last: in.Last}
+	p := page{keys: s.cursorKeys, limit: in.Limit, filter: actor.owner() + "/" + filter, along: directions[in.Order], last: in.Last}
 	if p.limit == 0 {
 		p.limit = DefaultPageSize
 	}
@@ -96,7 +96,7 @@ func (s *Service) page(actor Actor, in PageRequest, filter string) (page, error)
 	sealed, err := base64.RawURLEncoding.DecodeString(in.Cursor)
 	if err == nil {
 		var after []byte
-		after, err = s.keys.open(sealed, []byte(p.filter))
+		after, err = s.cursorKeys.open(sealed, []byte(p.filter))
 		p.after = string(after)
 	}
 	if err != nil {

@@ -57,6 +57,7 @@ type Service struct {
 	jobs        JobDesk
 	files       Files
 	keys        Keys
+	cursorKeys  Keys
 	history     *hazard.History
 	development bool
 	slices      bool
@@ -81,8 +82,12 @@ func New(c Config) (*Service, error) {
 	if c.History == nil {
 		c.History = hazard.Shipped()
 	}
+	cursorKeys, err := c.Keys.forCursors()
+	if err != nil {
+		return nil, err
+	}
 	return &Service{
-		db: c.DB.Bun, pool: c.DB.Pool, queue: c.Queue, jobs: c.Jobs, files: c.Files, keys: c.Keys,
+		db: c.DB.Bun, pool: c.DB.Pool, queue: c.Queue, jobs: c.Jobs, files: c.Files, keys: c.Keys, cursorKeys: cursorKeys,
 		history: c.History, development: c.Development, slices: c.Slices, webhooks: c.Webhooks,
 		committed: make(chan struct{}, 1),
 	}, nil
