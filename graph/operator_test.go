@@ -32,7 +32,7 @@ func TestOperatorsMutationsAreTheirs(t *testing.T) {
 	documents := operatorsOnly(schema(t))
 	for _, verb := range []string{
 		"decideClaim", "withdrawClaim", "cancelPolicy", "publishProduct", "registerPartner", "disablePartner", "enablePartner", "blockPayout", "unblockPayout",
-		"approvePayout", "releasePayout", "resolvePayout", "reconcile", "closeFinding", "setCapacity", "declareMoratorium", "liftMoratorium", "setMoratoriumRule",
+		"approvePayout", "releasePayout", "resolvePayout", "reconcile", "closeFinding", "setCapacity", "declareMoratorium", "liftMoratorium", "setMoratoriumRule", "adoptRail",
 	} {
 		require.Contains(t, documents, verb)
 	}

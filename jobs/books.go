@@ -140,7 +140,7 @@ func (b *Books) Written(ctx context.Context, batch, digest string) error {
 }
 
 // OrdersOf reads the orders of keys that went to a rail, accounts included.
-func OrdersOf(service *model.Service, from string) func(context.Context, []string) (map[string]rail.Instruction, error) {
+func OrdersOf(service *model.Service, from model.RailIdentity) func(context.Context, []string) (map[string]rail.Instruction, error) {
 	return func(ctx context.Context, keys []string) (map[string]rail.Instruction, error) {
 		sent, err := service.Sent(ctx, from, keys)
 		if err != nil {

@@ -35,7 +35,7 @@ func (s *shop) files() (*bankfile.Rail, string) {
 	store, err := filestore.OpenFolder(folder)
 	require.NoError(s.t, err)
 	s.t.Cleanup(func() { require.NoError(s.t, store.Close()) })
-	files.Store, files.Orders = store, OrdersOf(s.Service, files.Name())
+	files.Store, files.Orders = store, OrdersOf(s.Service, IdentityOf(files))
 	return files, folder
 }
 

@@ -115,7 +115,7 @@ func TestARefusalWaitsForTheCallUnderWay(t *testing.T) {
 	t.Parallel()
 	s := open(t)
 	job := s.fleet(1)[0]
-	_, _, err := s.Service.BeginRelease(t.Context(), s.rail.Name(), job.Partner, job.ID)
+	_, _, err := s.Service.BeginRelease(t.Context(), IdentityOf(s.rail), job.Partner, job.ID)
 	require.NoError(t, err)
 	key, no := s.RailKey(job.ID, 1), rail.Result{Outcome: rail.Refused}
 	require.ErrorIs(t, s.notices(s.rail).Take(t.Context(), key, no), ErrUnderway)

@@ -55,7 +55,7 @@ type Notices struct {
 // the answer of the call, and long after. Errors: not_found for a key that was
 // never used with this rail, ErrUnderway.
 func (n *Notices) Take(ctx context.Context, key string, said rail.Result) error {
-	sent, err := n.Service.Sent(ctx, n.Rail.Name(), []string{key})
+	sent, err := n.Service.Sent(ctx, IdentityOf(n.Rail), []string{key})
 	if err != nil {
 		return err
 	}

@@ -57,6 +57,12 @@ func Trustworthy(r rail.Rail) error {
 	return nil
 }
 
+// IdentityOf is the bank behind a rail.
+func IdentityOf(r rail.Rail) model.RailIdentity {
+	identity := r.Identity()
+	return model.RailIdentity{Name: r.Name(), Address: identity.Address, Account: identity.Account}
+}
+
 // Codes of doubt that are ours.
 const (
 	codeKeyForgotten = "key_forgotten" // not found, and too late to send again
@@ -99,7 +105,7 @@ func (w *releasePayout) Work(ctx context.Context, job *river.Job[model.ReleasePa
 		return river.JobSnooze(wait)
 	}
 	intended := w.clock() // before the lease begins, hence never later than it
-	order, wait, err := w.service.BeginRelease(ctx, w.rail.Name(), job.Args.Partner, job.Args.ID)
+	order, wait, err := w.service.BeginRelease(ctx, IdentityOf(w.rail), job.Args.Partner, job.Args.ID)
 	switch {
 	case err != nil:
 		return err
@@ -181,7 +187,7 @@ func heard(ctx context.Context, log *slog.Logger, from rail.Rail, order *model.R
 // order goes out again under the same key, which pays once at most as long as the
 // rail remembers keys. A rail that cannot be asked is waited for.
 func (w *releasePayout) settle(ctx context.Context, order *model.Release, expires time.Time) rail.Result {
-	if order.Elsewhere != "" {
+	if order.Elsewhere != nil {
 		return rail.Doubt(codeOtherRail, errOtherRail)
 	}
 	able := w.rail.Capabilities()

@@ -150,7 +150,7 @@ func TestADeadWorkerLeavesDoubt(t *testing.T) {
 			t.Parallel()
 			s := open(t)
 			claim, job := s.owed(numberFor(rail.Accept))
-			order, wait, err := s.Service.BeginRelease(t.Context(), s.rail.Name(), job.Partner, job.ID)
+			order, wait, err := s.Service.BeginRelease(t.Context(), IdentityOf(s.rail), job.Partner, job.ID)
 			require.NoError(t, err)
 			require.Zero(t, wait)
 			require.False(t, order.Doubt)
@@ -227,7 +227,7 @@ func TestAnOldRefusalDoesNotTouchANewKey(t *testing.T) {
 	s := open(t)
 	claim, job := s.owed(numberFor(rail.RejectAtSend))
 	begin := func() *model.Release {
-		order, _, err := s.Service.BeginRelease(t.Context(), s.rail.Name(), job.Partner, job.ID)
+		order, _, err := s.Service.BeginRelease(t.Context(), IdentityOf(s.rail), job.Partner, job.ID)
 		require.NoError(t, err)
 		require.NotNil(t, order)
 		return order

@@ -51,7 +51,7 @@ func (w *releaseSlice) slice(ctx context.Context, to rail.Slicer) (int, error) {
 	ctx, done := span(ctx, w.tracer, "rail "+to.Name(), trace.SpanKindInternal, attribute.Int("parapet.most", sliceSize))
 	defer done()
 	var orders []*model.Release
-	taken, ended, err := w.service.ReleaseSlice(ctx, to.Name(), sliceSize, func(ctx context.Context, conn *pgx.Conn, going []*model.Release) ([]model.RailAnswer, error) {
+	taken, ended, err := w.service.ReleaseSlice(ctx, IdentityOf(to), sliceSize, func(ctx context.Context, conn *pgx.Conn, going []*model.Release) ([]model.RailAnswer, error) {
 		orders = going
 		instructions := make([]rail.Instruction, len(orders))
 		for i, order := range orders {

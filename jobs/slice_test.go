@@ -134,9 +134,9 @@ func TestADoubtStaysWithItsRail(t *testing.T) {
 	require.Zero(t, s.count("bank_entries"))
 	require.Equal(t, 1, s.count("simulator_transfers"))
 	require.Equal(t, 3, s.count("payout_attempts where code = $1", codeOtherRail))
-	elsewhere, err := s.Service.DoubtsElsewhere(t.Context(), s.Operator, files.Name())
+	elsewhere, err := s.Service.DoubtsElsewhere(t.Context(), s.Operator, IdentityOf(files))
 	require.NoError(t, err)
-	require.Equal(t, map[string]int{s.rail.Name(): 1}, elsewhere)
+	require.Equal(t, map[model.RailIdentity]int{IdentityOf(s.rail): 1}, elsewhere)
 
 	report := model.Report{Rail: s.rail.Name(), Name: "the first rail's"}
 	_, err = s.Service.Reconcile(t.Context(), s.Operator, report, func(each func(model.ReportLine) error) error {
@@ -144,7 +144,7 @@ func TestADoubtStaysWithItsRail(t *testing.T) {
 	})
 	require.NoError(t, err)
 	require.Equal(t, "reconciled", s.read(job).Status)
-	elsewhere, err = s.Service.DoubtsElsewhere(t.Context(), s.Operator, files.Name())
+	elsewhere, err = s.Service.DoubtsElsewhere(t.Context(), s.Operator, IdentityOf(files))
 	require.NoError(t, err)
 	require.Empty(t, elsewhere)
 	require.Equal(t, s.rail.Name(), *s.read(job).Provider)
@@ -161,10 +161,10 @@ func TestADoubtEndsWhenItsRailIsBack(t *testing.T) {
 	files, _ := s.files()
 	s.After(10 * time.Minute)
 	snoozed(t, s.releaseBy(files, job))
-	sent, err := s.Service.Sent(t.Context(), files.Name(), []string{s.RailKey(job.ID, 1)})
+	sent, err := s.Service.Sent(t.Context(), IdentityOf(files), []string{s.RailKey(job.ID, 1)})
 	require.NoError(t, err)
 	require.Empty(t, sent, "the files never had it")
-	elsewhere, err := s.Service.DoubtsElsewhere(t.Context(), s.Operator, s.rail.Name())
+	elsewhere, err := s.Service.DoubtsElsewhere(t.Context(), s.Operator, IdentityOf(s.rail))
 	require.NoError(t, err)
 	require.Empty(t, elsewhere)
 

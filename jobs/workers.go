@@ -102,6 +102,7 @@ type Config struct {
 type Workers struct {
 	client *river.Client[pgx.Tx]
 	relay  relay
+	rail   model.RailIdentity
 }
 
 // NewWorkers prepares workers; nothing runs before Start. It refuses a rail that
@@ -114,7 +115,7 @@ func NewWorkers(c Config) (*Workers, error) {
 	if err != nil {
 		return nil, fmt.Errorf("river workers: %w", err)
 	}
-	return &Workers{client: client, relay: relay{service: c.Service, log: c.Log}}, nil
+	return &Workers{client: client, relay: relay{service: c.Service, log: c.Log}, rail: IdentityOf(c.Rail)}, nil
 }
 
 func (c Config) river() *river.Config {
@@ -191,6 +192,9 @@ func repeated(every time.Duration, job river.JobArgs) *river.PeriodicJob {
 // Start begins to work; it returns at once. It tells the name under which this
 // process's jobs say who attempted them.
 func (w *Workers) Start(ctx context.Context) error {
+	if err := w.relay.service.RegisterRail(ctx, w.rail); err != nil {
+		return err
+	}
 	if err := w.client.Start(ctx); err != nil {
 		return err
 	}

@@ -126,7 +126,7 @@ func TestNothingOfAPersonIsLeft(t *testing.T) {
 	require.Equal(t, map[string]int{"returned": 1}, reconcile(t, b, "later", back).Results)
 	again := b.Claim(claim.ID).Payouts[1]
 	require.Equal(t, "payout_method_missing", *again.BlockedReason)
-	require.Empty(t, must(b.Service.Sent(t.Context(), modeltest.RailName, []string{b.RailKey(payout.ID, 1)})))
+	require.Empty(t, must(b.Service.Sent(t.Context(), modeltest.ScriptedRail, []string{b.RailKey(payout.ID, 1)})))
 }
 
 // proved proves a partner's history as the manual tells partners to, from the events as

@@ -146,7 +146,7 @@ func TestWhatTheRailHasCannotBeHeld(t *testing.T) {
 			claim := owed(b)
 			b.Record(modeltest.IBAN(claim.ID))
 			b.Verify()
-			order, _, err := b.Service.BeginRelease(t.Context(), modeltest.RailName, "acme", only(t, b, claim).ID)
+			order, _, err := b.Service.BeginRelease(t.Context(), modeltest.ScriptedRail, "acme", only(t, b, claim).ID)
 			require.NoError(t, err)
 			if answer != nil {
 				_, err = b.Service.EndRelease(t.Context(), modeltest.RailName, order, *answer)
@@ -172,7 +172,7 @@ func TestALateSuccessUnderAHoldIsAMismatch(t *testing.T) {
 	b.Record(modeltest.IBAN(claim.ID))
 	b.Verify()
 	payout := only(t, b, claim)
-	order, _, err := b.Service.BeginRelease(t.Context(), modeltest.RailName, "acme", payout.ID)
+	order, _, err := b.Service.BeginRelease(t.Context(), modeltest.ScriptedRail, "acme", payout.ID)
 	require.NoError(t, err)
 	_, err = b.Service.EndRelease(t.Context(), modeltest.RailName, order, modeltest.Refused)
 	require.NoError(t, err)
@@ -208,7 +208,7 @@ func TestHoldAndReleaseAtOnce(t *testing.T) {
 	var all sync.WaitGroup
 	for range cap(orders) {
 		all.Go(func() {
-			order, _, err := b.Service.BeginRelease(t.Context(), modeltest.RailName, "acme", payout.ID)
+			order, _, err := b.Service.BeginRelease(t.Context(), modeltest.ScriptedRail, "acme", payout.ID)
 			if err != nil {
 				t.Error(err)
 			} else if order != nil {

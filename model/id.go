@@ -28,6 +28,7 @@ var (
 	nounFinding       = noun{"finding", "fnd"}
 	nounMoratorium    = noun{"moratorium", "mor"}
 	nounAudit         = noun{"audit_entry", "aud"}
+	nounAdoption      = noun{"rail_adoption", "rad"}
 )
 
 // subjects are the nouns that events are about.

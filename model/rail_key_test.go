@@ -108,7 +108,7 @@ func TestReplacementsCountTheRailKeyOn(t *testing.T) {
 	}
 	payouts := b.Claim(claim.ID).Payouts
 	for n, owner := range map[int]string{1: payouts[0].ID, 2: payouts[0].ID, 3: payouts[1].ID, 4: payouts[2].ID, 5: payouts[3].ID} {
-		sent, err := b.Service.Sent(t.Context(), modeltest.RailName, []string{b.RailKey(payout.ID, n)})
+		sent, err := b.Service.Sent(t.Context(), modeltest.ScriptedRail, []string{b.RailKey(payout.ID, n)})
 		require.NoError(t, err)
 		require.Equal(t, owner, sent[b.RailKey(payout.ID, n)].PayoutID, n)
 	}

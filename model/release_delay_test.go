@@ -19,7 +19,7 @@ func inDoubt(t *testing.T) (b *modeltest.Bundle, begin func() *model.Release, en
 	b.Verify()
 	payout := only(t, b, claim)
 	begin = func() *model.Release {
-		order, _, err := b.Service.BeginRelease(t.Context(), modeltest.RailName, "acme", payout.ID)
+		order, _, err := b.Service.BeginRelease(t.Context(), modeltest.ScriptedRail, "acme", payout.ID)
 		require.NoError(t, err)
 		require.NotNil(t, order)
 		return order
@@ -70,7 +70,7 @@ func TestCallsThatSentNothingLeaveNoDoubt(t *testing.T) {
 		order := begin()
 		require.False(t, order.Doubt)
 		require.Equal(t, wait, end(order, nothing).Again)
-		early, left, err := b.Service.BeginRelease(t.Context(), modeltest.RailName, "acme", order.PayoutID)
+		early, left, err := b.Service.BeginRelease(t.Context(), modeltest.ScriptedRail, "acme", order.PayoutID)
 		require.NoError(t, err)
 		require.Nil(t, early)
 		require.LessOrEqual(t, left, wait)
@@ -93,7 +93,7 @@ func TestPayoutIsTakenOverWhenTheLeaseHasEnded(t *testing.T) {
 	b, begin, _ := inDoubt(t)
 	order := begin()
 	require.Equal(t, time.Minute, order.Lease)
-	_, left, err := b.Service.BeginRelease(t.Context(), modeltest.RailName, "acme", order.PayoutID)
+	_, left, err := b.Service.BeginRelease(t.Context(), modeltest.ScriptedRail, "acme", order.PayoutID)
 	require.NoError(t, err)
 	require.Positive(t, left)
 	require.LessOrEqual(t, left, order.Lease, "the lease the worker knows is the one that others wait for")

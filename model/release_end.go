@@ -79,7 +79,7 @@ func (u *unit) end(rail string, out outgoing, order *Release, answer RailAnswer)
 	case astray || !row.underway() || !answer.Outcome.paid() && order.Attempt != row.Attempts:
 		return ended, nil // the rail's word arrived another way, or is still to come
 	}
-	if order.Elsewhere == "" {
+	if order.Elsewhere == nil {
 		row.Provider = &rail
 	}
 	var err error

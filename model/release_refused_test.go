@@ -18,7 +18,7 @@ func inFlight(t *testing.T) (*modeltest.Bundle, *wire.Claim, *model.Release) {
 	claim := owed(b)
 	b.Record(modeltest.IBAN(claim.ID))
 	b.Verify()
-	order, _, err := b.Service.BeginRelease(t.Context(), modeltest.RailName, "acme", only(t, b, claim).ID)
+	order, _, err := b.Service.BeginRelease(t.Context(), modeltest.ScriptedRail, "acme", only(t, b, claim).ID)
 	require.NoError(t, err)
 	return b, claim, order
 }
@@ -42,7 +42,7 @@ func TestRefusedPayoutGoesToAccountVerifiedWhileItWasInFlight(t *testing.T) {
 			_, err := b.Service.EndRelease(t.Context(), modeltest.RailName, order, modeltest.Unknown)
 			require.NoError(t, err)
 			b.After(time.Minute)
-			again, _, err := b.Service.BeginRelease(t.Context(), modeltest.RailName, "acme", order.PayoutID)
+			again, _, err := b.Service.BeginRelease(t.Context(), modeltest.ScriptedRail, "acme", order.PayoutID)
 			require.NoError(t, err)
 			return refuse(b, again)
 		},

@@ -12,11 +12,11 @@ import (
 	"parapet/model/account"
 )
 
-// Sent are the orders that went to a rail under keys, as the last call under each
+// Sent are the orders that went to a bank under keys, as the last call under each
 // carried them: for the rail's word that comes another way than as an answer, and
 // for files that are written after the answer. A key that was never used with the
 // rail is missing.
-func (s *Service) Sent(ctx context.Context, rail string, keys []string) (map[string]*Release, error) {
+func (s *Service) Sent(ctx context.Context, rail RailIdentity, keys []string) (map[string]*Release, error) {
 	owners, err := payoutsOfKeys(ctx, s.db, keys)
 	if err != nil || len(owners) == 0 {
 		return nil, err
@@ -24,7 +24,8 @@ func (s *Service) Sent(ctx context.Context, rail string, keys []string) (map[str
 	ids := slices.Collect(maps.Values(owners))
 	var attempts []attemptRow
 	err = s.db.NewSelect().Model(&attempts).DistinctOn("key").Where("payout_id in (?)", bun.List(ids)).Where("key in (?)", bun.List(keys)).
-		Where("rail = ?", rail).OrderExpr("key, number desc").Scan(ctx)
+		Where("(rail_identity is null and rail = ?0 or rail_identity in (select id from rail_identities where bank = (select bank from rail_identities where id = ?1)))", rail.Name, rail.ID()).
+		Where("outcome is distinct from 'not_sent'").OrderExpr("key, number desc").Scan(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read attempts: %w", err)
 	}

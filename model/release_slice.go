@@ -41,7 +41,10 @@ type Enter func(ctx context.Context, conn *pgx.Conn, orders []*Release) ([]RailA
 // several slices go out at once. It returns how many it took; most means that there
 // may be more. What cannot go out for its own sake stays and is told in the error,
 // beside the others, which are released.
-func (s *Service) ReleaseSlice(ctx context.Context, rail string, most int, enter Enter) (taken int, ended []Ended, err error) {
+func (s *Service) ReleaseSlice(ctx context.Context, rail RailIdentity, most int, enter Enter) (taken int, ended []Ended, err error) {
+	if err := s.RegisterRail(ctx, rail); err != nil {
+		return 0, nil, err
+	}
 	var stuck error
 	err = s.changeAsking(ctx, System(), (*unit).plannedOnce, func(ctx context.Context, u *unit) error {
 		slice, err := u.due(ctx, most)
@@ -65,7 +68,7 @@ func (s *Service) ReleaseSlice(ctx context.Context, rail string, most int, enter
 }
 
 // enter hands the orders over that go out and records what the rail said.
-func (u *unit) enter(ctx context.Context, rail string, slice []outgoing, orders []*Release, enter Enter) ([]Ended, error) {
+func (u *unit) enter(ctx context.Context, rail RailIdentity, slice []outgoing, orders []*Release, enter Enter) ([]Ended, error) {
 	outs, going := make([]outgoing, 0, len(slice)), make([]*Release, 0, len(slice))
 	for i, order := range orders {
 		switch {
@@ -83,10 +86,10 @@ func (u *unit) enter(ctx context.Context, rail string, slice []outgoing, orders 
 	if err != nil {
 		return nil, fmt.Errorf("enter orders: %w", err)
 	}
-	defer u.as(Actor{Kind: ActorRail, Name: rail})()
+	defer u.as(Actor{Kind: ActorRail, Name: rail.Name})()
 	ended := make([]Ended, len(going))
 	for i, order := range going {
-		if ended[i], err = u.end(rail, outs[i], order, answers[i]); err != nil {
+		if ended[i], err = u.end(rail.Name, outs[i], order, answers[i]); err != nil {
 			return nil, err
 		}
 	}

@@ -69,7 +69,7 @@ func TestWhatIsInDoubtIsAskedAboutDuringAStopAndNotSentAgain(t *testing.T) {
 	stop(t, b)
 	b.After(time.Hour)
 	b.Rail.Answer = nil
-	order, _, err := b.Service.BeginRelease(t.Context(), modeltest.RailName, "acme", payout.ID)
+	order, _, err := b.Service.BeginRelease(t.Context(), modeltest.ScriptedRail, "acme", payout.ID)
 	require.NoError(t, err)
 	require.True(t, order.Doubt)
 	require.True(t, order.AskOnly)
@@ -88,7 +88,7 @@ func TestNoIntentCommitsAfterAStop(t *testing.T) {
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {
-			if _, _, err := b.Service.BeginRelease(t.Context(), modeltest.RailName, "acme", payout.ID); err != nil {
+			if _, _, err := b.Service.BeginRelease(t.Context(), modeltest.ScriptedRail, "acme", payout.ID); err != nil {
 				t.Error(err)
 			}
 		})

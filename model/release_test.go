@@ -171,10 +171,10 @@ func TestAWorkerThatDiesBetweenBeginAndEndLeavesADoubt(t *testing.T) {
 	b.Record(modeltest.IBAN(claim.ID))
 	b.Verify()
 	payout := only(t, b, claim)
-	first, _, err := b.Service.BeginRelease(t.Context(), modeltest.RailName, "acme", payout.ID)
+	first, _, err := b.Service.BeginRelease(t.Context(), modeltest.ScriptedRail, "acme", payout.ID)
 	require.NoError(t, err)
 	require.False(t, first.Doubt)
-	again, wait, err := b.Service.BeginRelease(t.Context(), modeltest.RailName, "acme", payout.ID)
+	again, wait, err := b.Service.BeginRelease(t.Context(), modeltest.ScriptedRail, "acme", payout.ID)
 	require.NoError(t, err)
 	require.Nil(t, again, "the lease is the first one's")
 	require.Positive(t, wait)
@@ -200,7 +200,7 @@ func TestALateRefusalDoesNotFreeTheKeyOfACallUnderWay(t *testing.T) {
 	b.Verify()
 	payout := only(t, b, claim)
 	begin := func() *model.Release {
-		order, _, err := b.Service.BeginRelease(t.Context(), modeltest.RailName, "acme", payout.ID)
+		order, _, err := b.Service.BeginRelease(t.Context(), modeltest.ScriptedRail, "acme", payout.ID)
 		require.NoError(t, err)
 		require.NotNil(t, order)
 		return order
@@ -229,7 +229,7 @@ func TestTwoWorkersGetOneOrder(t *testing.T) {
 	var workers sync.WaitGroup
 	for range cap(orders) {
 		workers.Go(func() {
-			order, _, err := b.Service.BeginRelease(t.Context(), modeltest.RailName, "acme", payout.ID)
+			order, _, err := b.Service.BeginRelease(t.Context(), modeltest.ScriptedRail, "acme", payout.ID)
 			if err == nil && order != nil {
 				orders <- order
 			}

@@ -65,7 +65,7 @@ func TestNoKeyEndsWhileAWorkerHasIt(t *testing.T) {
 	t.Parallel()
 	b, _, payout := ending(t, modeltest.Unknown)
 	b.After(time.Minute)
-	order, _, err := b.Service.BeginRelease(t.Context(), modeltest.RailName, "acme", payout.ID)
+	order, _, err := b.Service.BeginRelease(t.Context(), modeltest.ScriptedRail, "acme", payout.ID)
 	require.NoError(t, err)
 	require.True(t, order.Doubt, "the worker asks, and sends it again where nothing is found")
 	_, err = resolve(t, b, payout, model.PayoutBlocked, "", false)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -68,6 +69,7 @@ type Service struct {
 	webhooks    Webhooks
 	refusals    refusals
 	committed   chan struct{}
+	rails       sync.Map    // identities that were registered, by RailIdentity
 	relays      atomic.Bool // the last pass of the relay, in this process, had something to do
 }
 

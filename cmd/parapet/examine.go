@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -238,19 +239,27 @@ func tryStore(ctx context.Context, store filestore.Store) error {
 	return errors.Join(err, file.Close(), store.Delete(ctx, key))
 }
 
-// examineDoubts finds payouts that wait for a rail which is not the configured one.
-func (w *ward) examineDoubts(ctx context.Context, name string) {
+// examineDoubts finds payouts that wait for a bank which is not the configured one.
+func (w *ward) examineDoubts(ctx context.Context, here model.RailIdentity) {
 	if w.service == nil {
 		return
 	}
-	counts, err := w.service.DoubtsElsewhere(ctx, model.System(), name)
+	counts, err := w.service.DoubtsElsewhere(ctx, model.System(), here)
 	if err != nil {
 		w.say("doubts elsewhere", ill, err.Error(), "See the server's log.")
 	}
-	for _, other := range slices.Sorted(maps.Keys(counts)) {
-		w.say("doubts elsewhere", ill, fmt.Sprintf("payouts in doubt at %s: %d", other, counts[other]),
-			"Name that rail until it has settled them, or hand in its report (parapet ops reconcile), or resolve each: "+name+" is not asked about them.")
+	byID := func(a, b model.RailIdentity) int { return cmp.Compare(a.ID(), b.ID()) }
+	for _, other := range slices.SortedFunc(maps.Keys(counts), byID) {
+		advice := "Name that rail until it has settled them, or hand in its report (parapet ops reconcile), or resolve each: " + here.Name + " is not asked about them."
+		if other.Name == here.Name {
+			advice += fmt.Sprintf(" When this is the same bank at a new address: parapet rail adopt --from %s --to %s --reason …, by two operators.", other.ID(), here.ID())
+		}
+		w.say("doubts elsewhere", ill, fmt.Sprintf("payouts in doubt at %s: %d", describeRail(other), counts[other]), advice)
 	}
+}
+
+func describeRail(r model.RailIdentity) string {
+	return strings.TrimSpace(r.Name + " " + r.Address)
 }
 
 // examineRail asks the rail about a key that nobody used.
@@ -265,7 +274,7 @@ func (w *ward) examineRail(ctx context.Context) {
 	if !w.judge("rail", err, w.settings.Rail+" can be used", "Correct what is named; a rail must remember keys longer than payouts are retried.") {
 		return
 	}
-	w.examineDoubts(ctx, payment.Name())
+	w.examineDoubts(ctx, jobs.IdentityOf(payment))
 	if w.settings.Rail == rail.SimulatorName {
 		w.say("rail answers", watch, "the simulator pays nobody", "Name a real rail in production.")
 		return

@@ -34,6 +34,7 @@ func commands() []command {
 		{"statement", "write what moved in the ledger as CSV", statement},
 		{"verify-events", "prove that no event was changed, lost or cut off", verifyEvents},
 		{"ops", "call an operation of operators on a running server; ops help lists them", ops},
+		{"rail", "rail identities and rail adopt: tell that a new address is the same bank", railCommand},
 		{"doctor", "check the configuration and everything it names, and say what to do", doctor},
 		{"keys", "keys rotate: seal every kept secret anew with the first key", keysCommand},
 		{"erase", "remove a policyholder's personal data; amounts and histories stay provable", erase},

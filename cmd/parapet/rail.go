@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"os"
@@ -55,6 +57,15 @@ func (a *app) openRail() (rail.Rail, error) {
 // inSlices tells whether the rail takes payouts in slices; see rail.Slicer.
 func (s settings) inSlices() bool { return s.Rail == iso20022.Name || s.Rail == nacha.Name }
 
+// payingAccount is the fingerprint of what PARAPET_RAIL_ACCOUNT says about the paying
+// account of a rail that needs no file about it; empty without one.
+func (s settings) payingAccount() string {
+	if s.RailAccount == "" {
+		return ""
+	}
+	return rail.AccountFingerprint(s.RailAccount)
+}
+
 func (a *app) openHTTPRail() (rail.Rail, error) {
 	base, err := url.Parse(a.settings.RailURL)
 	if err != nil || base.Host == "" || base.RawQuery != "" || base.User != nil {
@@ -68,7 +79,7 @@ func (a *app) openHTTPRail() (rail.Rail, error) {
 		return nil, fmt.Errorf("PARAPET_RAIL_SECRET: %w", err)
 	}
 	return httprail.New(httprail.Config{
-		URL: base, Secrets: secrets, Client: a.guard.Client(httprail.Timeout), Now: time.Now,
+		URL: base, Account: a.settings.payingAccount(), Secrets: secrets, Client: a.guard.Client(httprail.Timeout), Now: time.Now,
 		Capabilities: rail.Capabilities{KeyWindow: a.settings.RailKeyWindow, SettlementDelay: 24 * time.Hour, Currencies: a.settings.RailCurrencies},
 	}), nil
 }
@@ -78,9 +89,9 @@ func (a *app) openFileRail(format bankfile.Format) (rail.Rail, error) {
 	if a.outbox, err = filestore.Open(a.settings.RailFiles); err != nil {
 		return nil, fmt.Errorf("PARAPET_RAIL_FILES: %w", err)
 	}
-	return &bankfile.Rail{
-		Format: format, Books: jobs.NewBooks(a.river), Store: a.outbox, Orders: jobs.OrdersOf(a.service, format.Name()),
-	}, nil
+	files := &bankfile.Rail{Format: format, Books: jobs.NewBooks(a.river), Store: a.outbox, Address: a.settings.RailFiles}
+	files.Orders = jobs.OrdersOf(a.service, jobs.IdentityOf(files))
+	return files, nil
 }
 
 // readAccount reads the file about the paying account.
@@ -103,4 +114,14 @@ func (a *app) railDoors() map[string]http.Handler {
 	}
 	notices := &jobs.Notices{Service: a.service, Rail: a.rail, Log: a.log}
 	return map[string]http.Handler{httprail.NoticePath: payment.Notices(notices.Taker())}
+}
+
+// railCommand shows the banks that orders went to and declares two of them to be one,
+// by the operations of the same meaning.
+func railCommand(ctx context.Context, args []string, out io.Writer) error {
+	operations := map[string]string{"identities": "rail-identities", "adopt": "adopt-rail"}
+	if len(args) == 0 || operations[args[0]] == "" {
+		return errors.New("use rail identities or rail adopt; rail adopt --help lists its flags")
+	}
+	return ops(ctx, append([]string{operations[args[0]]}, args[1:]...), out)
 }

@@ -57,6 +57,11 @@ type ComplexityRoot struct {
 		PayoutID  func(childComplexity int) int
 	}
 
+	AdoptRailPayload struct {
+		Adoption         func(childComplexity int) int
+		ClientMutationID func(childComplexity int) int
+	}
+
 	Approval struct {
 		At     func(childComplexity int) int
 		Author func(childComplexity int) int
@@ -728,6 +733,7 @@ type ComplexityRoot struct {
 	Mutation struct {
 		AddAttachment         func(childComplexity int, input node.AddAttachmentInput) int
 		AddMessage            func(childComplexity int, input node.AddMessageInput) int
+		AdoptRail             func(childComplexity int, input node.AdoptRailInput) int
 		ApprovePayout         func(childComplexity int, input node.ApprovePayoutInput) int
 		BindPolicy            func(childComplexity int, input node.BindPolicyInput) int
 		BlockPayout           func(childComplexity int, input node.BlockPayoutInput) int
@@ -1188,6 +1194,7 @@ type ComplexityRoot struct {
 		Products         func(childComplexity int, first *int, after *string) int
 		Quote            func(childComplexity int, id string) int
 		Quotes           func(childComplexity int, first *int, after *string, filter *model.Filter, order *string) int
+		RailIdentities   func(childComplexity int) int
 		ReleaseStops     func(childComplexity int) int
 		Statement        func(childComplexity int, partner *string, policyID *string, currency *string, from *time.Time, to *time.Time) int
 		Viewer           func(childComplexity int) int
@@ -1230,6 +1237,28 @@ type ComplexityRoot struct {
 	QuoteEdge struct {
 		Cursor func(childComplexity int) int
 		Node   func(childComplexity int) int
+	}
+
+	RailAdoption struct {
+		ConfirmedAt     func(childComplexity int) int
+		ConfirmedBy     func(childComplexity int) int
+		ConfirmedReason func(childComplexity int) int
+		From            func(childComplexity int) int
+		ID              func(childComplexity int) int
+		ProposedAt      func(childComplexity int) int
+		ProposedBy      func(childComplexity int) int
+		Reason          func(childComplexity int) int
+		To              func(childComplexity int) int
+	}
+
+	RailIdentity struct {
+		Account     func(childComplexity int) int
+		Address     func(childComplexity int) int
+		Bank        func(childComplexity int) int
+		FirstUsedAt func(childComplexity int) int
+		ID          func(childComplexity int) int
+		InDoubt     func(childComplexity int) int
+		Name        func(childComplexity int) int
 	}
 
 	ReconcilePayload struct {
@@ -1581,6 +1610,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Adjudication.PayoutID(childComplexity), true
+
+	case "AdoptRailPayload.adoption":
+		if e.ComplexityRoot.AdoptRailPayload.Adoption == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AdoptRailPayload.Adoption(childComplexity), true
+	case "AdoptRailPayload.clientMutationId":
+		if e.ComplexityRoot.AdoptRailPayload.ClientMutationID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AdoptRailPayload.ClientMutationID(childComplexity), true
 
 	case "Approval.at":
 		if e.ComplexityRoot.Approval.At == nil {
@@ -4277,6 +4319,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.AddMessage(childComplexity, args["input"].(node.AddMessageInput)), true
+	case "Mutation.adoptRail":
+		if e.ComplexityRoot.Mutation.AdoptRail == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_adoptRail_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.AdoptRail(childComplexity, args["input"].(node.AdoptRailInput)), true
 	case "Mutation.approvePayout":
 		if e.ComplexityRoot.Mutation.ApprovePayout == nil {
 			break
@@ -6665,6 +6718,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Quotes(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*model.Filter), args["order"].(*string)), true
+	case "Query.railIdentities":
+		if e.ComplexityRoot.Query.RailIdentities == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Query.RailIdentities(childComplexity), true
 	case "Query.releaseStops":
 		if e.ComplexityRoot.Query.ReleaseStops == nil {
 			break
@@ -6881,6 +6940,104 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.QuoteEdge.Node(childComplexity), true
+
+	case "RailAdoption.confirmedAt":
+		if e.ComplexityRoot.RailAdoption.ConfirmedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RailAdoption.ConfirmedAt(childComplexity), true
+	case "RailAdoption.confirmedBy":
+		if e.ComplexityRoot.RailAdoption.ConfirmedBy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RailAdoption.ConfirmedBy(childComplexity), true
+	case "RailAdoption.confirmedReason":
+		if e.ComplexityRoot.RailAdoption.ConfirmedReason == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RailAdoption.ConfirmedReason(childComplexity), true
+	case "RailAdoption.from":
+		if e.ComplexityRoot.RailAdoption.From == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RailAdoption.From(childComplexity), true
+	case "RailAdoption.id":
+		if e.ComplexityRoot.RailAdoption.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RailAdoption.ID(childComplexity), true
+	case "RailAdoption.proposedAt":
+		if e.ComplexityRoot.RailAdoption.ProposedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RailAdoption.ProposedAt(childComplexity), true
+	case "RailAdoption.proposedBy":
+		if e.ComplexityRoot.RailAdoption.ProposedBy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RailAdoption.ProposedBy(childComplexity), true
+	case "RailAdoption.reason":
+		if e.ComplexityRoot.RailAdoption.Reason == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RailAdoption.Reason(childComplexity), true
+	case "RailAdoption.to":
+		if e.ComplexityRoot.RailAdoption.To == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RailAdoption.To(childComplexity), true
+
+	case "RailIdentity.account":
+		if e.ComplexityRoot.RailIdentity.Account == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RailIdentity.Account(childComplexity), true
+	case "RailIdentity.address":
+		if e.ComplexityRoot.RailIdentity.Address == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RailIdentity.Address(childComplexity), true
+	case "RailIdentity.bank":
+		if e.ComplexityRoot.RailIdentity.Bank == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RailIdentity.Bank(childComplexity), true
+	case "RailIdentity.firstUsedAt":
+		if e.ComplexityRoot.RailIdentity.FirstUsedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RailIdentity.FirstUsedAt(childComplexity), true
+	case "RailIdentity.id":
+		if e.ComplexityRoot.RailIdentity.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RailIdentity.ID(childComplexity), true
+	case "RailIdentity.inDoubt":
+		if e.ComplexityRoot.RailIdentity.InDoubt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RailIdentity.InDoubt(childComplexity), true
+	case "RailIdentity.name":
+		if e.ComplexityRoot.RailIdentity.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RailIdentity.Name(childComplexity), true
 
 	case "ReconcilePayload.again":
 		if e.ComplexityRoot.ReconcilePayload.Again == nil {
@@ -7839,6 +7996,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 	inputUnmarshalMap := graphql.BuildUnmarshalerMap(
 		ec.unmarshalInputAddAttachmentInput,
 		ec.unmarshalInputAddMessageInput,
+		ec.unmarshalInputAdoptRailInput,
 		ec.unmarshalInputApprovePayoutInput,
 		ec.unmarshalInputAsIfDayInput,
 		ec.unmarshalInputAsIfEarthquakeInput,
@@ -11568,6 +11726,80 @@ input QuoteFilter {
   createdTo: DateTime
 }
 `, BuiltIn: false},
+	{Name: "../schema/rail.graphqls", Input: `extend type Query {
+  "The banks that orders went to, the latest first. Scope operator."
+  railIdentities: [RailIdentity!]
+}
+
+extend type Mutation {
+  """
+  Declare that a new address or paying account is the same bank as an earlier one, so that payouts in doubt at the earlier one
+  are asked about and sent again at the new one. One operator proposes it and another one confirms it by the same mutation.
+  Wrong, it pays twice: have the bank confirm it in writing. Scope operator. Errors: not_found, validation_failed, state_conflict.
+  """
+  adoptRail("Which, and how you know." input: AdoptRailInput!): AdoptRailPayload
+}
+
+"A bank behind a rail, as its name, address and paying account tell it from others."
+type RailIdentity {
+  "Id of the identity, rid_…."
+  id: ID!
+  "Name of the rail, as payouts show it."
+  name: String!
+  "Where orders go."
+  address: String!
+  "Fingerprint of the paying account; empty where the address implies it."
+  account: String!
+  "The same for identities that are one bank."
+  bank: ID!
+  "When it was first used."
+  firstUsedAt: DateTime!
+  "Payouts in doubt that only this bank can settle."
+  inDoubt: Int!
+}
+
+"Two operators' word that one identity is the same bank as another."
+type RailAdoption {
+  "Id of the adoption, rad_…."
+  id: ID!
+  "The earlier identity."
+  from: ID!
+  "The new one."
+  to: ID!
+  "When it was proposed."
+  proposedAt: DateTime!
+  "Who proposed it."
+  proposedBy: String!
+  "How they knew."
+  reason: String!
+  "When another operator confirmed it; it holds from then on."
+  confirmedAt: DateTime
+  "Who confirmed it."
+  confirmedBy: String
+  "How they knew."
+  confirmedReason: String
+}
+
+"Two identities that are one bank."
+input AdoptRailInput {
+  "The earlier identity, with payouts in doubt."
+  from: ID!
+  "The new one."
+  to: ID!
+  "How you know, for operators' eyes, 1 to 2000 characters."
+  reason: String!
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
+  clientMutationId: String
+}
+
+"What was declared."
+type AdoptRailPayload {
+  "The adoption as it is now."
+  adoption: RailAdoption!
+  "As it was sent."
+  clientMutationId: String
+}
+`, BuiltIn: false},
 	{Name: "../schema/reconciliation.graphqls", Input: `extend type Query {
   "Differences between rails' reports and what we hold, newest first, at most 100: the open ones, or all. Scope operator."
   findings("Closed ones too." closedToo: Boolean! = false): [Finding!]
@@ -12727,6 +12959,16 @@ func (ec *executionContext) childFields_Adjudication(ctx context.Context, field 
 		return ec.fieldContext_Adjudication_note(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Adjudication", field.Name)
+}
+
+func (ec *executionContext) childFields_AdoptRailPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "adoption":
+		return ec.fieldContext_AdoptRailPayload_adoption(ctx, field)
+	case "clientMutationId":
+		return ec.fieldContext_AdoptRailPayload_clientMutationId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AdoptRailPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_Approval(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -14903,6 +15145,50 @@ func (ec *executionContext) childFields_QuoteEdge(ctx context.Context, field gra
 		return ec.fieldContext_QuoteEdge_node(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type QuoteEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_RailAdoption(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_RailAdoption_id(ctx, field)
+	case "from":
+		return ec.fieldContext_RailAdoption_from(ctx, field)
+	case "to":
+		return ec.fieldContext_RailAdoption_to(ctx, field)
+	case "proposedAt":
+		return ec.fieldContext_RailAdoption_proposedAt(ctx, field)
+	case "proposedBy":
+		return ec.fieldContext_RailAdoption_proposedBy(ctx, field)
+	case "reason":
+		return ec.fieldContext_RailAdoption_reason(ctx, field)
+	case "confirmedAt":
+		return ec.fieldContext_RailAdoption_confirmedAt(ctx, field)
+	case "confirmedBy":
+		return ec.fieldContext_RailAdoption_confirmedBy(ctx, field)
+	case "confirmedReason":
+		return ec.fieldContext_RailAdoption_confirmedReason(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RailAdoption", field.Name)
+}
+
+func (ec *executionContext) childFields_RailIdentity(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_RailIdentity_id(ctx, field)
+	case "name":
+		return ec.fieldContext_RailIdentity_name(ctx, field)
+	case "address":
+		return ec.fieldContext_RailIdentity_address(ctx, field)
+	case "account":
+		return ec.fieldContext_RailIdentity_account(ctx, field)
+	case "bank":
+		return ec.fieldContext_RailIdentity_bank(ctx, field)
+	case "firstUsedAt":
+		return ec.fieldContext_RailIdentity_firstUsedAt(ctx, field)
+	case "inDoubt":
+		return ec.fieldContext_RailIdentity_inDoubt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RailIdentity", field.Name)
 }
 
 func (ec *executionContext) childFields_ReconcilePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

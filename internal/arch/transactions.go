@@ -18,7 +18,7 @@ var networkTypes = []string{
 
 // harmless are the methods of these types that do not: what they are, and the entry of
 // orders through the connection of the transaction.
-var harmless = []string{"Name", "Capabilities", "Enter"}
+var harmless = []string{"Name", "Identity", "Capabilities", "Enter"}
 
 // pureCallbacks are callbacks that only compute, each with its reason.
 var pureCallbacks = map[string]string{

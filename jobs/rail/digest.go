@@ -7,6 +7,12 @@ import (
 	"parapet/model/account"
 )
 
+// AccountFingerprint names a paying account without showing its number.
+func AccountFingerprint(canonical string) string {
+	digest := sha256.Sum256([]byte("paying account\n" + canonical))
+	return hex.EncodeToString(digest[:8])
+}
+
 // AccountDigest names an account to who knows it already and to nobody else: the
 // SHA-256 in hexadecimal of the key, a line feed and the account's canonical form
 // («iban:DE89370400440532013000», «us_bank_account:021000021/123456789»,

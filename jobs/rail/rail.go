@@ -21,6 +21,8 @@ import (
 type Rail interface {
 	// Name is the provider's name as payouts show it.
 	Name() string
+	// Identity tells this bank from another one under the same name.
+	Identity() Identity
 	// Capabilities are what the rail promises; they do not change while it runs.
 	Capabilities() Capabilities
 	// Verify asks whether the payee's account exists and takes money. An error
@@ -33,6 +35,12 @@ type Rail interface {
 	// Inquire tells what became of a key.
 	Inquire(ctx context.Context, key string) Result
 	Reporter
+}
+
+// Identity is where a rail's orders go, and who pays them.
+type Identity struct {
+	Address string // base address, or where files are written; never a secret
+	Account string // fingerprint of the paying account; empty where the address implies it
 }
 
 // Slicer is a rail that takes orders by writing them down, as rails do that pay by

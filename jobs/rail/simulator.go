@@ -65,6 +65,9 @@ func NewSimulator(ledger Ledger, options ...SimulatorOption) *Simulator {
 // Name implements Rail.
 func (s *Simulator) Name() string { return SimulatorName }
 
+// Identity implements Rail.
+func (s *Simulator) Identity() Identity { return Identity{} }
+
 // Capabilities implements Rail: keys are remembered as long as the ledger
 // lasts, everything can be asked, every currency is paid at once.
 func (s *Simulator) Capabilities() Capabilities { return Capabilities{Inquirable: true} }

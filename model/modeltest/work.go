@@ -13,6 +13,9 @@ import (
 // RailName is the rail that payouts show.
 const RailName = "scripted"
 
+// ScriptedRail is its identity.
+var ScriptedRail = model.RailIdentity{Name: RailName}
+
 // Rail answers as a test tells it to. The zero value takes every account and
 // every payout.
 type Rail struct {
@@ -130,7 +133,7 @@ func (b *Bundle) verify(job model.VerifyPayoutMethod) {
 
 func (b *Bundle) release(job model.ReleasePayout) bool {
 	b.t.Helper()
-	order, wait, err := b.Service.BeginRelease(b.ctx, RailName, job.Partner, job.ID)
+	order, wait, err := b.Service.BeginRelease(b.ctx, ScriptedRail, job.Partner, job.ID)
 	require.NoError(b.t, err)
 	if wait > 0 || order == nil {
 		return wait == 0

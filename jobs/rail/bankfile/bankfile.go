@@ -48,6 +48,8 @@ type Format interface {
 	// Name is the rail's name as payouts show it, Extension the ending of files.
 	Name() string
 	Extension() string
+	// Account is the fingerprint of the paying account.
+	Account() string
 	// EndToEndID names a key in the files, in as many characters as the format has.
 	EndToEndID(key string) string
 	// Capabilities are what the bank behind the files promises.
@@ -139,12 +141,19 @@ type Rail struct {
 	Format Format
 	Books  Books
 	Store  Store
+	// Address is where Store keeps its files.
+	Address string
 	// Orders are the orders of keys, accounts included: the books hold none.
 	Orders func(ctx context.Context, keys []string) (map[string]rail.Instruction, error)
 }
 
 // Name implements rail.Rail.
 func (r *Rail) Name() string { return r.Format.Name() }
+
+// Identity implements rail.Rail.
+func (r *Rail) Identity() rail.Identity {
+	return rail.Identity{Address: r.Address, Account: r.Format.Account()}
+}
 
 // Capabilities implements rail.Rail. The books remember keys for ever and can
 // always be asked.

@@ -48,6 +48,7 @@ const (
 // Config is where the rail is and what it promises.
 type Config struct {
 	URL          *url.URL // the base of the protocol's paths
+	Account      string   // fingerprint of the paying account, where it is configured
 	Secrets      Secrets
 	Client       *http.Client // follows no redirects; see egress
 	Now          func() time.Time
@@ -65,6 +66,16 @@ func New(c Config) *Rail {
 
 // Name implements rail.Rail.
 func (*Rail) Name() string { return Name }
+
+// Identity implements rail.Rail: the same address in another spelling is the same.
+func (r *Rail) Identity() rail.Identity {
+	at := *r.config.URL
+	at.Host = strings.ToLower(at.Host)
+	if port := at.Port(); port == "443" && at.Scheme == "https" || port == "80" && at.Scheme == "http" {
+		at.Host = strings.TrimSuffix(at.Host, ":"+port)
+	}
+	return rail.Identity{Address: strings.TrimRight(at.String(), "/"), Account: r.config.Account}
+}
 
 // Capabilities implements rail.Rail.
 func (r *Rail) Capabilities() rail.Capabilities { return r.config.Capabilities }

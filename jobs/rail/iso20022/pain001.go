@@ -96,6 +96,9 @@ func (f *Format) Refuse(i rail.Instruction) string {
 	}
 }
 
+// Account implements bankfile.Format.
+func (f *Format) Account() string { return rail.AccountFingerprint("iban:" + f.Debtor.IBAN) }
+
 // EndToEndID implements bankfile.Format: Max35Text in letters that every bank takes.
 func (*Format) EndToEndID(key string) string { return bankfile.PolicyID(key) }
 

@@ -59,6 +59,12 @@ func (*Format) Name() string { return Name }
 // Extension implements bankfile.Format.
 func (*Format) Extension() string { return "ach" }
 
+// Account implements bankfile.Format: the originator's identification at its bank
+// names the account.
+func (f *Format) Account() string {
+	return rail.AccountFingerprint("nacha:" + f.Originator.Routing + "/" + f.Originator.ID)
+}
+
 // EndToEndID implements bankfile.Format: the receiver's identification has 15
 // characters.
 func (*Format) EndToEndID(key string) string { return bankfile.ShortID(key) }

@@ -1,0 +1,31 @@
+package node
+
+import (
+	"context"
+
+	"parapet/model"
+)
+
+// AdoptRailInput declares two identities to be one bank.
+type AdoptRailInput struct {
+	model.AdoptionRequest
+	ClientMutationID *string
+}
+
+// AdoptRailPayload is what was declared.
+type AdoptRailPayload struct {
+	Adoption         *model.RailAdoption
+	ClientMutationID *string
+}
+
+// AdoptRail declares two identities to be one bank.
+func (r *Reader) AdoptRail(ctx context.Context, in AdoptRailInput) (*AdoptRailPayload, error) {
+	adoption, err := mutate(ctx, r, in.ClientMutationID, in.AdoptionRequest, r.Service.AdoptRail)
+	return &AdoptRailPayload{adoption, in.ClientMutationID}, err
+}
+
+// RailIdentities are the banks that orders went to.
+func (r *Reader) RailIdentities(ctx context.Context) ([]*model.KnownRail, error) {
+	rails, err := r.Service.KnownRails(ctx, r.Actor)
+	return pointers(rails), err
+}

@@ -1,0 +1,214 @@
+package model
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+)
+
+// RailIdentity is the bank behind a rail. Payouts in doubt stay with the identity that
+// may have them: under the same name another address or another paying account is
+// another bank, until two operators declare that it is the same one.
+type RailIdentity struct {
+	Name    string // of the rail, as payouts show it
+	Address string // where orders go: a base address, or where files are written
+	Account string // fingerprint of the paying account; empty where the address implies it
+}
+
+// ID names the identity in attempts.
+func (r RailIdentity) ID() string {
+	digest := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%s", r.Name, r.Address, r.Account))
+	return "rid_" + hex.EncodeToString(digest[:8])
+}
+
+// column is the identity as an attempt has it: nil where a rail has neither address nor
+// account, and nothing but its name tells it from another.
+func (r RailIdentity) column() *string {
+	if r.Address == "" && r.Account == "" {
+		return nil
+	}
+	return new(r.ID())
+}
+
+// identityRow is an identity that orders went to. Insert-only but for its bank.
+type identityRow struct {
+	bun.BaseModel `bun:"table:rail_identities,alias:ri"`
+
+	ID          string `bun:",pk"`
+	Name        string
+	Address     string
+	Account     string
+	Bank        string // the ID of one of the identities that are the same bank
+	FirstUsedAt time.Time
+}
+
+// KnownRail is an identity that orders went to, for operators' eyes.
+type KnownRail struct {
+	ID            string
+	Name, Address string
+	Account       string
+	Bank          string // the same for identities that are one bank
+	FirstUsedAt   time.Time
+	InDoubt       int // payouts that only this bank can settle
+}
+
+// RegisterRail records an identity before orders go to it.
+func (s *Service) RegisterRail(ctx context.Context, rail RailIdentity) error {
+	if _, registered := s.rails.Load(rail); registered {
+		return nil
+	}
+	err := s.change(ctx, System(), func(ctx context.Context, u *unit) error {
+		row := &identityRow{ID: rail.ID(), Name: rail.Name, Address: rail.Address, Account: rail.Account, Bank: rail.ID(), FirstUsedAt: u.now}
+		_, err := u.NewInsert().Model(row).On("conflict do nothing").Exec(ctx)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("register rail: %w", err)
+	}
+	s.rails.Store(rail, true)
+	return nil
+}
+
+// ofOtherBank is true of an attempt a, whose identity is joined as i, that another bank
+// than the identity's may have. Attempts without an identity are compared by name.
+const ofOtherBank = `(case when a.rail_identity is null then a.rail <> %[1]s
+	else coalesce(i.bank, a.rail_identity) is distinct from coalesce((select bank from rail_identities where id = %[2]s), %[2]s) end)`
+
+const joinIdentity = " left join rail_identities i on i.id = a.rail_identity "
+
+// KnownRails are all identities, the latest first, each with the payouts in doubt that
+// only its bank can settle. Operators only.
+func (s *Service) KnownRails(ctx context.Context, actor Actor) ([]KnownRail, error) {
+	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
+		return nil, err
+	}
+	var rails []KnownRail
+	err := s.db.NewRaw(`select i.id, i.name, i.address, i.account, i.bank, i.first_used_at, coalesce(d.n, 0) as in_doubt from rail_identities i
+		left join (select a.rail_identity, count(distinct po.id) as n from payouts po
+			join payout_attempts a on a.payout_id = po.id and a.partner = po.partner and a.key like '%.' || po.key_number and a.outcome is distinct from 'not_sent'
+			where po.next_attempt_at is not null and po.status in ('releasing', 'reconciling') group by 1) d on d.rail_identity = i.id
+		order by i.first_used_at desc, i.id`).Scan(ctx, &rails)
+	return rails, explain(err)
+}
+
+// DoubtsElsewhere counts the payouts in doubt that other banks than the identity's may
+// have, by rail and address. System and operators only.
+func (s *Service) DoubtsElsewhere(ctx context.Context, actor Actor, rail RailIdentity) (map[RailIdentity]int, error) {
+	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
+		return nil, err
+	}
+	var rows []struct {
+		Name, Address, Account string
+		Count                  int
+	}
+	err := s.preparedRows(ctx, s.pool, &rows, `select a.rail as name, coalesce(i.address, '') as address, coalesce(i.account, '') as account, count(distinct po.id) as count
+		from payouts po join payout_attempts a on a.payout_id = po.id and a.partner = po.partner and a.key like '%.' || po.key_number`+joinIdentity+`
+		where po.next_attempt_at is not null and po.status in ('releasing', 'reconciling') and a.outcome is distinct from 'not_sent'
+			and `+fmt.Sprintf(ofOtherBank, "$1", "$2")+` group by 1, 2, 3`, rail.Name, rail.ID())
+	counts := make(map[RailIdentity]int, len(rows))
+	for _, row := range rows {
+		counts[RailIdentity{row.Name, row.Address, row.Account}] = row.Count
+	}
+	return counts, explain(err)
+}
+
+// adoptionRow is two operators' word that one identity is the same bank as another.
+type adoptionRow struct {
+	bun.BaseModel `bun:"table:rail_adoptions,alias:ra"`
+
+	ID              uuid.UUID `bun:",pk,type:uuid"`
+	FromID          string
+	ToID            string
+	ProposedAt      time.Time
+	ProposedBy      string
+	Reason          string
+	ConfirmedAt     *time.Time
+	ConfirmedBy     *string
+	ConfirmedReason *string
+}
+
+// RailAdoption declares that To is the same bank as From. It holds from ConfirmedAt on.
+type RailAdoption struct {
+	ID              string
+	From, To        string
+	ProposedAt      time.Time
+	ProposedBy      string
+	Reason          string
+	ConfirmedAt     *time.Time // nil until another operator has confirmed
+	ConfirmedBy     *string
+	ConfirmedReason *string
+}
+
+func (r *adoptionRow) public() *RailAdoption {
+	return &RailAdoption{nounAdoption.id(r.ID), r.FromID, r.ToID, r.ProposedAt, r.ProposedBy, r.Reason, r.ConfirmedAt, r.ConfirmedBy, r.ConfirmedReason}
+}
+
+// AdoptionRequest declares two identities to be one bank.
+type AdoptionRequest struct {
+	From, To string // IDs of identities
+	Reason   string // how the operator knows it, private
+}
+
+// AdoptRail declares that two identities are one bank, so that payouts in doubt at one
+// are asked about and sent again at the other. The first operator proposes it and
+// another one confirms it by the same request. Operators only. Errors: not_found,
+// validation_failed, state_conflict.
+func (s *Service) AdoptRail(ctx context.Context, actor Actor, in AdoptionRequest) (*RailAdoption, error) {
+	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
+		return nil, err
+	}
+	c := fieldCheck{}
+	c.note(&in.Reason, "/reason")
+	c.that(in.From != in.To, "/to", "value", "Name another identity than from.")
+	if len(c.fields) > 0 {
+		return nil, Invalid(c.fields...)
+	}
+	var adoption *RailAdoption
+	err := s.change(ctx, actor, func(ctx context.Context, u *unit) error {
+		row, err := u.adoptRail(ctx, in)
+		if err != nil {
+			return err
+		}
+		adoption = row.public()
+		u.about("", adoption.ID, &in.Reason)
+		return u.answered(statusOK, adoption.ID, adoption)
+	})
+	return adoption, err
+}
+
+func (u *unit) adoptRail(ctx context.Context, in AdoptionRequest) (*adoptionRow, error) {
+	var rails []identityRow
+	err := u.NewSelect().Model(&rails).Where("ri.id in (?, ?)", in.From, in.To).OrderExpr("ri.id").For("no key update").Scan(ctx)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("lock rail identities: %w", err)
+	case len(rails) < 2:
+		return nil, Fail(CodeNotFound, "There is no rail identity with this id; railIdentities lists them.")
+	case rails[0].Name != rails[1].Name:
+		return nil, Fail(CodeStateConflict, "They are rails of different names, %s and %s; settle the doubts of the first by its reports.", rails[0].Name, rails[1].Name)
+	case rails[0].Bank == rails[1].Bank:
+		return nil, Fail(CodeStateConflict, "They are one bank already.")
+	}
+	proposed := new(adoptionRow)
+	err = u.NewSelect().Model(proposed).Where("ra.from_id = ?", in.From).Where("ra.to_id = ?", in.To).Where("ra.confirmed_at is null").Scan(ctx)
+	switch {
+	case absent(err):
+		row := &adoptionRow{ID: newID(), FromID: in.From, ToID: in.To, ProposedAt: u.now, ProposedBy: u.actor.Name, Reason: in.Reason}
+		return row, insert(ctx, u, row)
+	case err != nil:
+		return nil, fmt.Errorf("read adoption: %w", err)
+	case proposed.ProposedBy == u.actor.Name:
+		return nil, Fail(CodeStateConflict, "You proposed this already; another operator must confirm it.")
+	}
+	proposed.ConfirmedAt, proposed.ConfirmedBy, proposed.ConfirmedReason = &u.now, &u.actor.Name, &in.Reason
+	if _, err := u.NewUpdate().Model(proposed).Column("confirmed_at", "confirmed_by", "confirmed_reason").WherePK().Exec(ctx); err != nil {
+		return nil, fmt.Errorf("confirm adoption: %w", err)
+	}
+	_, err = u.NewUpdate().Model((*identityRow)(nil)).Set("bank = ?", rails[0].Bank).Where("bank = ?", rails[1].Bank).Exec(ctx)
+	return proposed, err
+}
