@@ -50,7 +50,12 @@ func (u *unit) held(ctx context.Context, id string) (any, error) {
 		if err := u.locked(ctx, row, quote, nounQuote); err != nil {
 			return nil, err
 		}
-		return row.public(), nil
+		var moratoria []moratoriumRow
+		u.readMoratoria(&moratoria)
+		if err := u.send(ctx); err != nil {
+			return nil, fmt.Errorf("read moratoria: %w", err)
+		}
+		return row.offered(u.now, moratoria), nil
 	}
 	if policy, err := nounPolicy.parse(id); err == nil {
 		return u.heldPolicy(ctx, policy)

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 	"github.com/uptrace/bun"
 
 	"parapet/model/hazard"
@@ -33,8 +32,11 @@ type moratoriumRow struct {
 	EndsAt       time.Time
 	LiftedAt     *time.Time
 	OccurrenceID *uuid.UUID `bun:"type:uuid"` // of the event that caused it; nil when an operator did
-	Reason       string
-	Author       string
+	// Readings are the readings of that event that close the places around them. The
+	// coordinates above are those of the newest one.
+	Readings []closingReading `bun:"type:json,nullzero"`
+	Reason   string
+	Author   string
 }
 
 // MoratoriumRequest stops sales.
@@ -60,8 +62,8 @@ func (in *MoratoriumRequest) check(c *fieldCheck) {
 	}
 }
 
-// DeclareMoratorium stops the sale of cover by place, peril and time: binds are
-// refused with moratorium_active while it holds. Operators only. Errors:
+// DeclareMoratorium stops the sale of cover by place, peril and time: binds of cover
+// that starts before its end are refused with moratorium_active while it holds. Operators only. Errors:
 // validation_failed.
 func (s *Service) DeclareMoratorium(ctx context.Context, actor Actor, in MoratoriumRequest) (*wire.Moratorium, error) {
 	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
@@ -176,40 +178,6 @@ func (a Actor) begun(q *bun.SelectQuery) *bun.SelectQuery {
 		return q
 	}
 	return q.Where("mo.starts_at <= " + businessNow)
-}
-
-// outsideMoratoria refuses the policy that is being inserted while a moratorium
-// holds for its peril and place. It is sent with the insert.
-func (u *unit) outsideMoratoria(row *policyRow) {
-	u.later.Queue(`select latitude, longitude, radius_km, station, ends_at, reason from moratoria
-		where lifted_at is null and ends_at > $1 and starts_at <= $1 and (kind is null or kind = $2)`, u.now, row.Kind).
-		Query(func(rows pgx.Rows) error {
-			for rows.Next() {
-				var m moratoriumRow
-				if err := rows.Scan(&m.Latitude, &m.Longitude, &m.RadiusKM, &m.Station, &m.EndsAt, &m.Reason); err != nil {
-					return err
-				}
-				if m.touches(row.Cover.Place) {
-					return Fail(CodeMoratoriumActive, "No cover is sold at this place until %s: %s", m.EndsAt.UTC().Format(time.RFC3339), m.Reason)
-				}
-			}
-			return rows.Err()
-		})
-}
-
-// touches tells whether circles overlap, or stations are the same.
-func (r *moratoriumRow) touches(place trigger.Place) bool {
-	switch {
-	case r.Station != nil:
-		return place.Station == *r.Station
-	case r.Latitude == nil:
-		return true
-	case place.Kind != trigger.Circle:
-		return false
-	default:
-		centre := hazard.Point{Latitude: *r.Latitude, Longitude: *r.Longitude}
-		return hazard.Distance(centre, hazard.Point{Latitude: place.Latitude, Longitude: place.Longitude}) <= *r.RadiusKM+place.RadiusKM
-	}
 }
 
 // seenBy is public without what is for operators' eyes.

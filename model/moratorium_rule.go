@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/shopspring/decimal"
 	"github.com/uptrace/bun"
 
@@ -25,6 +24,7 @@ type moratoriumRuleRow struct {
 	Seconds   int64
 	UpdatedAt time.Time
 	Author    string
+	Disabled  bool // an operator took the shipped rule away
 }
 
 // MoratoriumRuleRequest makes, changes or takes away the rule of a kind of event.
@@ -35,10 +35,10 @@ type MoratoriumRuleRequest struct {
 
 // MoratoriumRule stops sales around an event that reaches a minimum: the word of a
 // quake or a storm is out before its claims are, and cover must not be bought on it.
-// There is none until an operator sets one.
+// Shipped rules hold until an operator sets another one or takes them away.
 type MoratoriumRule struct {
-	Minimum  decimal.Decimal // included
-	RadiusKM float64         // around the place of the event, or the storm's latest fix
+	Minimum  decimal.Decimal // included; at 0 a reading without the measure counts too
+	RadiusKM float64         // around the place of the event, or each fix of the storm
 	Lasts    string          // ISO 8601, from the event
 }
 
@@ -64,9 +64,10 @@ func (in *MoratoriumRuleRequest) check(c *fieldCheck) (lasts time.Duration) {
 	return lasts
 }
 
-// SetMoratoriumRule makes, changes or takes away the rule of a kind of event, from
-// the next observation on; it answers nil when the rule is taken away. Operators
-// only. Errors: validation_failed.
+// SetMoratoriumRule makes, changes or takes away the rule of a kind of event; it
+// answers nil when the rule is taken away. What was observed lately counts at once.
+// Moratoria that hold by an earlier rule end when they would have, unless they are
+// lifted. Operators only. Errors: validation_failed.
 func (s *Service) SetMoratoriumRule(ctx context.Context, actor Actor, in MoratoriumRuleRequest) (*wire.MoratoriumRule, error) {
 	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
 		return nil, err
@@ -79,17 +80,18 @@ func (s *Service) SetMoratoriumRule(ctx context.Context, actor Actor, in Morator
 	row := &moratoriumRuleRow{Kind: in.Kind, Measure: ruled[in.Kind], Seconds: int64(lasts.Seconds()), Author: actor.Name}
 	var rule *wire.MoratoriumRule
 	err := s.change(ctx, actor, func(ctx context.Context, u *unit) error {
-		var err error
-		if in.Rule == nil {
-			_, err = u.NewDelete().Model(row).WherePK().Exec(ctx)
-		} else {
-			row.Minimum, row.RadiusKM, row.UpdatedAt = in.Rule.Minimum, in.Rule.RadiusKM, u.now
-			_, err = u.NewInsert().Model(row).On("conflict (kind) do update").Set("minimum = excluded.minimum, radius_km = excluded.radius_km, " +
-				"seconds = excluded.seconds, updated_at = excluded.updated_at, author = excluded.author").Exec(ctx)
+		row.UpdatedAt, row.Disabled, rule = u.now, in.Rule == nil, nil
+		if in.Rule != nil {
+			row.Minimum, row.RadiusKM = in.Rule.Minimum, in.Rule.RadiusKM
 			rule = row.public()
 		}
+		_, err := u.NewInsert().Model(row).On("conflict (kind) do update").Set("minimum = excluded.minimum, radius_km = excluded.radius_km, " +
+			"seconds = excluded.seconds, updated_at = excluded.updated_at, author = excluded.author, disabled = excluded.disabled").Exec(ctx)
 		if err != nil {
 			return fmt.Errorf("set moratorium rule: %w", err)
+		}
+		if err := u.closeAroundRecentEvents(ctx); err != nil {
+			return err
 		}
 		return u.answered(statusOK, "", rule)
 	})
@@ -101,9 +103,9 @@ func (s *Service) ListMoratoriumRules(ctx context.Context, actor Actor) ([]wire.
 	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
 		return nil, err
 	}
-	var rows []moratoriumRuleRow
-	if err := s.db.NewSelect().Model(&rows).OrderExpr("kind").Scan(ctx); err != nil {
-		return nil, explain(fmt.Errorf("list moratorium rules: %w", err))
+	rows, err := moratoriumRules(ctx, s.db)
+	if err != nil {
+		return nil, explain(err)
 	}
 	rules := make([]wire.MoratoriumRule, len(rows))
 	for i := range rows {
@@ -127,47 +129,46 @@ func iso(d time.Duration) string {
 	return fmt.Sprintf("PT%dS", d/time.Second)
 }
 
-// moratoria stops sales around what was just observed, where a rule says so. A
-// storm's moratorium follows its fixes, and a quake's the place where it is found to
-// have been; a rehearsal stops nobody.
-func (r *recording) moratoria(ctx context.Context) error {
-	if r.scope != "" {
-		return nil
-	}
-	var rules []moratoriumRuleRow
-	if err := r.NewSelect().Model(&rules).Scan(ctx); err != nil || len(rules) == 0 {
-		return err
-	}
-	last := make(map[uuid.UUID]*moratoriumRow)
-	for _, o := range r.changed {
-		for i := range rules {
-			if m := r.stops(&rules[i], o); m != nil && (last[*m.OccurrenceID] == nil || last[*m.OccurrenceID].EndsAt.Before(m.EndsAt)) {
-				last[*m.OccurrenceID] = m
-			}
-		}
-	}
-	for _, m := range last {
-		_, err := r.NewInsert().Model(m).On("conflict (occurrence_id) do update").
-			Set("latitude = excluded.latitude, longitude = excluded.longitude, radius_km = excluded.radius_km, ends_at = excluded.ends_at").
-			Set("version = mo.version + 1, updated_at = excluded.updated_at").Where("mo.lifted_at is null and mo.ends_at <= excluded.ends_at").Exec(ctx)
-		if err != nil {
-			return fmt.Errorf("insert moratorium: %w", err)
-		}
-	}
-	return nil
+// shippedAuthor is the author of shipped rules.
+const shippedAuthor = "parapet"
+
+// shippedRules close the places within 1,000 km of each fix of a storm for 48 hours,
+// whatever its wind, and those within 300 km of a quake of magnitude 6 for three days.
+var shippedRules = []moratoriumRuleRow{
+	{Kind: hazard.Earthquake, Minimum: decimal.NewFromInt(6), RadiusKM: 300, Seconds: 72 * 3600},
+	{Kind: hazard.StormFix, Minimum: decimal.Zero, RadiusKM: 1_000, Seconds: 48 * 3600},
 }
 
-// stops is the moratorium that an observation causes by a rule; nil without.
-func (r *recording) stops(rule *moratoriumRuleRow, o *observationRow) *moratoriumRow {
-	measured := o.measure(rule.Measure)
-	ends := o.OccurredAt.Add(time.Duration(rule.Seconds) * time.Second)
-	if o.Kind != rule.Kind || o.OccurrenceID == nil || o.Body.Location == nil || measured == nil || measured.LessThan(rule.Minimum) || !r.now.Before(ends) {
-		return nil
+// ShipMoratoriumRules writes the rules of this release where no operator set or took
+// away one, and applies them to what was observed lately. Switched off, it takes them
+// away and ends what they closed. It may run any number of times and in any number of
+// processes.
+func (s *Service) ShipMoratoriumRules(ctx context.Context, on bool) error {
+	return s.change(ctx, System(), func(ctx context.Context, u *unit) error {
+		if !on {
+			_, err := u.NewRaw(`with gone as (delete from moratorium_rules where author = ?0)
+				update moratoria set ends_at = ?1, version = version + 1, updated_at = ?1 where author = ?0 and lifted_at is null and ends_at > ?1`,
+				shippedAuthor, u.now).Exec(ctx)
+			return err
+		}
+		for _, rule := range shippedRules {
+			rule.Measure, rule.UpdatedAt, rule.Author = ruled[rule.Kind], u.now, shippedAuthor
+			_, err := u.NewInsert().Model(&rule).On("conflict (kind) do update").
+				Set("minimum = excluded.minimum, radius_km = excluded.radius_km, seconds = excluded.seconds, updated_at = excluded.updated_at").
+				Where("mr.author = excluded.author and (mr.minimum, mr.radius_km, mr.seconds) is distinct from (excluded.minimum, excluded.radius_km, excluded.seconds)").Exec(ctx)
+			if err != nil {
+				return fmt.Errorf("ship moratorium rules: %w", err)
+			}
+		}
+		return u.closeAroundRecentEvents(ctx)
+	})
+}
+
+// moratoriumRules are the rules that hold, in order of their kinds.
+func moratoriumRules(ctx context.Context, db bun.IDB) ([]moratoriumRuleRow, error) {
+	var rules []moratoriumRuleRow
+	if err := db.NewSelect().Model(&rules).Where("not disabled").OrderExpr("kind").Scan(ctx); err != nil {
+		return nil, fmt.Errorf("read moratorium rules: %w", err)
 	}
-	return &moratoriumRow{
-		ID: newID(), Version: 1, CreatedAt: r.now, UpdatedAt: r.now, Kind: &rule.Kind,
-		Latitude: &o.Body.Location.Latitude, Longitude: &o.Body.Location.Longitude, RadiusKM: &rule.RadiusKM,
-		StartsAt: r.now, EndsAt: ends, OccurrenceID: o.OccurrenceID, Author: rule.Author,
-		Reason: fmt.Sprintf("%s of %s, %s on %s.", o.Source, o.SourceEventID, measured, o.OccurredAt.UTC().Format(time.DateOnly)),
-	}
+	return rules, nil
 }

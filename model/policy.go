@@ -125,7 +125,7 @@ func (u bindTx) insertPolicy(quote *quoteRow, in BindRequest) *policyRow {
 	row.settle(quote.Cover.Place)
 	u.insert(row)
 	u.withinCapacity(row)
-	u.outsideMoratoria(row)
+	u.refuseInMoratorium(row)
 	return row
 }
 

@@ -61,14 +61,15 @@ func (s *Service) CreateQuote(ctx context.Context, actor Actor, in QuoteRequest)
 		return nil, err
 	}
 	var quote *wire.Quote
-	err = s.change(ctx, actor, func(_ context.Context, u *unit) error {
+	var moratoria []moratoriumRow
+	err = s.changeAsking(ctx, actor, func(u *unit) { u.readMoratoria(&moratoria) }, func(_ context.Context, u *unit) error {
 		// Priced in here, so that a repeated request has its first answer although its
 		// cover could not start any more, and so that the clock is read once.
 		row, err := u.price(p, in)
 		if err != nil {
 			return err
 		}
-		quote = row.public()
+		quote = row.offered(u.now, moratoria)
 		written, err := wire.Keep(quote)
 		if err != nil {
 			return err
@@ -161,9 +162,22 @@ func (u *unit) price(p *product.Product, in QuoteRequest) (*quoteRow, error) {
 	return row, nil
 }
 
-var quotes = &shelf[quoteRow, wire.Quote]{
+// quoteView is a quote with what its record tells of this moment.
+type quoteView struct {
+	quoteRow `bun:",extend"`
+
+	AskedAt   time.Time       `bun:",scanonly"`
+	Moratoria []moratoriumRow `bun:"type:json,scanonly"` // that stand, of a quote that can be bound
+}
+
+func (*quoteView) view(q *bun.SelectQuery) *bun.SelectQuery {
+	return q.ColumnExpr(businessNow+" as asked_at").ColumnExpr("case when q.status = ? then (select json_agg(r) from (select ? from moratoria as mo where "+
+		standing("("+transactionNow+")")+") as r) end as moratoria", QuotePriced, inGo(q.DB(), (*moratoriumRow)(nil)))
+}
+
+var quotes = &shelf[quoteView, wire.Quote]{
 	kind: nounQuote, plural: "quotes", scope: always(ScopeQuotesRead), statuses: states(QuoteArrows), product: "!.product = ?",
-	public: func(r *quoteRow) wire.Quote { return *r.public() },
+	public: func(r *quoteView) wire.Quote { return *r.offered(r.AskedAt, r.Moratoria) },
 }
 
 // GetQuote is one quote. Errors: not_found.

@@ -83,7 +83,7 @@ func (r *recording) keepSource(ctx context.Context, source string, rows []*obser
 		return err
 	}
 	r.wake(source, occurrences)
-	return r.moratoria(ctx)
+	return r.closeAroundChanges(ctx)
 }
 
 // said is what the source told before, by natural key.

@@ -21,6 +21,7 @@ type devOptions struct {
 	json        bool
 	rateLimit   string // on or off
 	clockOffset time.Duration
+	moratoria   bool // with the shipped moratorium rules
 	quiet       bool // no log to standard error
 }
 
@@ -33,6 +34,7 @@ func dev(ctx context.Context, args []string, out io.Writer) error {
 	set.BoolVar(&o.fresh, "fresh", false, "discard what an earlier run left in the folder")
 	set.BoolVar(&o.json, "json", false, "print one JSON line when ready, for programs")
 	set.StringVar(&o.rateLimit, "rate-limit", "on", "on, or off for load tests")
+	set.BoolVar(&o.moratoria, "moratoria", false, "refuse cover near active storms and fresh earthquakes, as production does")
 	set.Func("clock-offset", "move business time against the clock: 240h, -30m, or ISO 8601 such as P10D", func(text string) (err error) {
 		o.clockOffset, err = parseOffset(text)
 		return err

@@ -44,7 +44,10 @@ func (s *stack) seed(ctx context.Context) error {
 			return err
 		}
 	}
-	return s.app.service.PublishShipped(ctx)
+	if err := s.app.service.PublishShipped(ctx); err != nil {
+		return err
+	}
+	return s.app.service.ShipMoratoriumRules(ctx, s.options.moratoria)
 }
 
 // clients are the seeded OAuth clients: two partners, an operator and a source.

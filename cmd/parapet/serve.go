@@ -61,6 +61,9 @@ func (s settings) serve(ctx context.Context) error {
 	if err := a.service.PublishShipped(ctx); err != nil {
 		return err
 	}
+	if err := a.service.ShipMoratoriumRules(ctx, true); err != nil {
+		return err
+	}
 	if s.Rail == rail.SimulatorName || s.Rehearsal {
 		log.Warn("development switches are on: nobody is really paid or rehearsals are allowed", "rail", s.Rail, "rehearsal", s.Rehearsal)
 	}

@@ -19,7 +19,7 @@ type Example struct {
 	Context jsontext.Value    `json:"context,omitzero"` // on top of the defaults; may be left out
 	Quake   *ExampleQuake     `json:"quake,omitzero"`
 	Storm   []ExampleFix      `json:"storm,omitzero"`
-	Rain    []decimal.Decimal `json:"rain,omitzero"` // mm a day, from the first day of cover
+	Rain    []decimal.Decimal `json:"rain,omitzero"` // mm a day, from the first day after the waiting period
 	Expect  Expectation       `json:"expect"`
 }
 
@@ -76,7 +76,7 @@ func (e Example) run(c trigger.Cover) error {
 		start = *c.StartsAt
 	}
 	period := c.Period(start)
-	o, judged := e.occurrence(c, period)
+	o, judged := e.occurrence(c, period, c.PayableFrom(start))
 	if o == nil {
 		return fmt.Errorf("needs exactly one of quake, storm and rain, the one that fits %s", c.Trigger.Kind)
 	}
@@ -89,7 +89,7 @@ func (e Example) run(c trigger.Cover) error {
 
 // occurrence is nil when the example's facts do not fit the trigger; judged is
 // false for days that make no window.
-func (e Example) occurrence(c trigger.Cover, p trigger.Period) (o *trigger.Occurrence, judged bool) {
+func (e Example) occurrence(c trigger.Cover, p trigger.Period, payableFrom time.Time) (o *trigger.Occurrence, judged bool) {
 	o = &trigger.Occurrence{Source: "example", SourceEventID: e.Name, Stage: trigger.Final}
 	switch {
 	case e.given() != 1:
@@ -102,7 +102,7 @@ func (e Example) occurrence(c trigger.Cover, p trigger.Period) (o *trigger.Occur
 	case e.Storm != nil && c.Trigger.Kind == hazard.StormFix:
 		o.Storm = e.storm(p.From)
 	case e.Rain != nil && c.Trigger.Kind == hazard.StationDay:
-		days := e.days(p.From)
+		days := e.days(payableFrom)
 		window, ok := trigger.WindowEnding(c, p, days, days[len(days)-1].Date)
 		o.Window = &window
 		return o, ok

@@ -35,6 +35,12 @@ type Moratorium struct {
 	Author       *string    `json:"author"` // null for partners
 }
 
+// QuoteMoratorium is a moratorium that keeps a quote from being bound.
+type QuoteMoratorium struct {
+	Reason string    `json:"reason"`
+	EndsAt time.Time `json:"ends_at"` // cover that starts then, or later, can be bound
+}
+
 // MoratoriumRule stops sales around a fresh event of a kind.
 type MoratoriumRule struct {
 	Kind      string          `json:"kind"`

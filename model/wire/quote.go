@@ -24,6 +24,9 @@ type Quote struct {
 	Basis          pricing.Basis  `json:"basis"`
 	History        []pricing.Past `json:"history"` // every past event that would have paid, newest first
 	ExpiresAt      time.Time      `json:"expires_at"`
+	// Moratorium is why the cover cannot be bound now; null when it can, and once the
+	// quote is bound or expired.
+	Moratorium *QuoteMoratorium `json:"moratorium"`
 	PolicyID       *string        `json:"policy_id"`
 }
 
