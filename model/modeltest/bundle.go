@@ -40,6 +40,7 @@ type options struct {
 	production bool
 	unchecked  bool
 	server     string
+	shipped    bool
 }
 
 // WithConnections sets the size of the pool, 8 by default.
@@ -50,6 +51,9 @@ func InProduction() Option { return func(o *options) { o.production = true } }
 
 // Unchecked leaves out the check at the end, for tests that write rows by hand.
 func Unchecked() Option { return func(o *options) { o.unchecked = true } }
+
+// Shipped leaves the products as they are shipped, with their waiting periods.
+func Shipped() Option { return func(o *options) { o.shipped = true } }
 
 // On makes the database on a server of the test's own, one that it may restart; the
 // address is that of an empty database.
@@ -76,6 +80,10 @@ func New(t testing.TB, with ...Option) *Bundle {
 		t: t, ctx: context.WithoutCancel(t.Context()), shift: new(time.Duration),
 	}
 	b.who = b.Acme
+	if o.shipped {
+		_, err := db.Pool.Exec(t.Context(), "delete from products where version = $1", noWaiting)
+		require.NoError(t, err)
+	}
 	if !o.unchecked {
 		t.Cleanup(b.Consistent)
 	}

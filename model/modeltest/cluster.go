@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	"parapet/internal/devpg"
 	"parapet/migrations"
 	"parapet/model"
+	"parapet/model/product"
 )
 
 // AddressVariable names the environment variable with the address of a server
@@ -119,7 +121,30 @@ func seed(ctx context.Context, url string) error {
 			return err
 		}
 	}
-	return service.PublishShipped(ctx)
+	if err := service.PublishShipped(ctx); err != nil {
+		return err
+	}
+	return publishWithoutWaiting(ctx, service)
+}
+
+// noWaiting is the version of the station products that has no waiting period: tests
+// judge the days of a cover from its first day on. Shipped takes it away.
+const noWaiting = 99
+
+// publishWithoutWaiting publishes that version.
+func publishWithoutWaiting(ctx context.Context, service *model.Service) error {
+	for _, p := range product.Shipped() {
+		document := string(p.Source())
+		if !strings.Contains(document, "\n  waiting_period: P7D\n") {
+			continue
+		}
+		document = strings.NewReplacer("\n  waiting_period: P7D\n", "\n  waiting_period: P0D\n", "\n  shortest_term: P8D\n", "\n  shortest_term: P1D\n",
+			fmt.Sprintf("\nversion: %d\n", p.Version()), fmt.Sprintf("\nversion: %d\n", noWaiting)).Replace(document)
+		if _, _, err := service.PublishProduct(ctx, model.System(), []byte(document)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // URL is the address of an empty database that goes away with the test.

@@ -11,6 +11,7 @@ import (
 // derived are the members that follow from time or from other records, whose
 // events tell of them.
 var derived = map[string][]string{
+	"quote":  {"moratorium"},
 	"policy": {"cover_phase", "claims", "claims_count"},
 	"claim":  {"payouts", "payouts_count"},
 }

@@ -19,7 +19,7 @@ type Example struct {
 	Context jsontext.Value    `json:"context,omitzero"` // on top of the defaults; may be left out
 	Quake   *ExampleQuake     `json:"quake,omitzero"`
 	Storm   []ExampleFix      `json:"storm,omitzero"`
-	Rain    []decimal.Decimal `json:"rain,omitzero"` // mm a day, from the first day after the waiting period
+	Rain    []decimal.Decimal `json:"rain,omitzero"` // mm a day, from the first window after the waiting period
 	Expect  Expectation       `json:"expect"`
 }
 
@@ -102,8 +102,7 @@ func (e Example) occurrence(c trigger.Cover, p trigger.Period, payableFrom time.
 	case e.Storm != nil && c.Trigger.Kind == hazard.StormFix:
 		o.Storm = e.storm(p.From)
 	case e.Rain != nil && c.Trigger.Kind == hazard.StationDay:
-		days := e.days(payableFrom)
-		window, ok := trigger.WindowEnding(c, p, days, days[len(days)-1].Date)
+		window, ok := e.firstWindow(c, p, payableFrom)
 		o.Window = &window
 		return o, ok
 	default:
@@ -131,6 +130,16 @@ func (e Example) storm(from time.Time) *hazard.Storm {
 		})
 	}
 	return storm
+}
+
+// firstWindow has the days begin as soon as they make a window that may pay: windows
+// of a deficit follow each other from the first day of cover on.
+func (e Example) firstWindow(c trigger.Cover, p trigger.Period, payableFrom time.Time) (window trigger.Window, ok bool) {
+	for late := 0; late < max(1, c.Trigger.Days) && !ok; late++ {
+		days := e.days(payableFrom.AddDate(0, 0, late))
+		window, ok = trigger.WindowEnding(c, p, days, days[len(days)-1].Date)
+	}
+	return window, ok
 }
 
 func (e Example) days(from time.Time) []hazard.Day {

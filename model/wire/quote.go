@@ -27,7 +27,7 @@ type Quote struct {
 	// Moratorium is why the cover cannot be bound now; null when it can, and once the
 	// quote is bound or expired.
 	Moratorium *QuoteMoratorium `json:"moratorium"`
-	PolicyID       *string        `json:"policy_id"`
+	PolicyID   *string          `json:"policy_id"`
 }
 
 // ClaimBrief names a claim inside its policy.

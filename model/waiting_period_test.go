@@ -1,0 +1,49 @@
+package model_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/model/modeltest"
+)
+
+func TestRainExcessPaysNothingInItsFirstSevenDays(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t, modeltest.Shipped())
+	policy := b.Cover("rain-excess", modeltest.Context{"days": 1})
+	require.Equal(t, "P7D", policy.Cover.WaitingPeriod)
+	require.Equal(t, "waiting", policy.CoverPhase)
+	b.After(12 * 24 * time.Hour)
+	require.Equal(t, "in_force", b.Policy(policy.ID).CoverPhase)
+	first := wholeDay(policy.EffectiveAt.AddDate(0, 0, 7))
+	rain(b, policy, first.AddDate(0, 0, -1), "180")
+	require.Empty(t, b.Claims(policy), "the last day that touches the waiting period")
+	rain(b, policy, first, "180")
+	require.Equal(t, "approved", b.OnlyClaim(policy).Status, "the first day after it")
+}
+
+func TestRainDeficitPaysNoWindowThatBeginsInTheFirstSevenDays(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t, modeltest.Shipped())
+	policy := b.Cover("rain-deficit", nil)
+	require.Equal(t, "P7D", policy.Cover.WaitingPeriod)
+	b.After(70 * 24 * time.Hour)
+	dry := slices.Repeat([]string{"0"}, policy.Cover.Trigger.Days)
+	first := wholeDay(policy.EffectiveAt)
+	rain(b, policy, first, dry...)
+	require.Empty(t, b.Claims(policy))
+	rain(b, policy, first.AddDate(0, 0, len(dry)), dry...)
+	require.Equal(t, "approved", b.OnlyClaim(policy).Status)
+}
+
+// wholeDay is the first UTC day that lies wholly after a time.
+func wholeDay(at time.Time) time.Time {
+	day := at.Truncate(24 * time.Hour)
+	if day.Before(at) {
+		day = day.AddDate(0, 0, 1)
+	}
+	return day
+}
