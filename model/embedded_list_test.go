@@ -219,3 +219,29 @@ func BenchmarkClaimsOfOnePolicy(b *testing.B) {
 		})
 	}
 }
+
+func TestDeliveryShowsItsNewestTwentyAttempts(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	endpoint, err := b.Service.CreateWebhookEndpoint(t.Context(), b.Acme, model.WebhookEndpointRequest{URL: new("https://example.com/hooks")})
+	require.NoError(t, err)
+	b.Quote("quake-circle", nil)
+	attempts := func() *wire.Delivery {
+		b.Relay()
+		b.Work()
+		page, err := b.Service.ListDeliveries(t.Context(), b.Acme, endpoint.ID, "", model.PageRequest{})
+		require.NoError(t, err)
+		return &page.Data[len(page.Data)-1]
+	}
+	first := attempts()
+	require.Len(t, first.Attempts, 1)
+	for range 24 {
+		_, err := b.Service.RetryDelivery(t.Context(), b.Acme, first.ID)
+		require.NoError(t, err)
+		require.Equal(t, first.ID, attempts().ID)
+	}
+	last := attempts()
+	require.Len(t, last.Attempts, 20)
+	require.True(t, last.Attempts[0].At.After(first.Attempts[0].At), "the oldest are gone")
+	require.False(t, last.Attempts[19].At.Before(last.Attempts[0].At), "oldest first")
+}

@@ -33,7 +33,7 @@ type house struct {
 
 func newHouse(t *testing.T) *house {
 	t.Helper()
-	h := &house{Bundle: modeltest.New(t)}
+	h := &house{Bundle: modeltest.New(t, modeltest.Shipped())}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h.issuer.Handler().ServeHTTP(w, r) }))
 	t.Cleanup(server.Close)
 	var err error

@@ -21,6 +21,7 @@ import (
 	"parapet/model/hazard"
 	"parapet/model/money"
 	"parapet/model/pricing"
+	"parapet/model/wire"
 )
 
 // region    ************************** generated!.gotpl **************************
@@ -1438,6 +1439,38 @@ func (ec *executionContext) fieldContext_Quote_expiresAt(_ context.Context, fiel
 	return graphql.NewScalarFieldContext("Quote", field, false, false, errors.New("field of type DateTime does not have child fields"))
 }
 
+func (ec *executionContext) _Quote_moratorium(ctx context.Context, field graphql.CollectedField, obj *node.Quote) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Quote_moratorium(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Moratorium, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *wire.QuoteMoratorium) graphql.Marshaler {
+			return ec.marshalOQuoteMoratorium2ᚖparapetᚋmodelᚋwireᚐQuoteMoratorium(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Quote_moratorium(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Quote",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_QuoteMoratorium(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Quote_policyId(ctx context.Context, field graphql.CollectedField, obj *node.Quote) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -1688,6 +1721,52 @@ func (ec *executionContext) fieldContext_QuoteEdge_node(_ context.Context, field
 		},
 	}
 	return fc, nil
+}
+
+func (ec *executionContext) _QuoteMoratorium_reason(ctx context.Context, field graphql.CollectedField, obj *wire.QuoteMoratorium) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_QuoteMoratorium_reason(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Reason, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_QuoteMoratorium_reason(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("QuoteMoratorium", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _QuoteMoratorium_endsAt(ctx context.Context, field graphql.CollectedField, obj *wire.QuoteMoratorium) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_QuoteMoratorium_endsAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.EndsAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNDateTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_QuoteMoratorium_endsAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("QuoteMoratorium", field, false, false, errors.New("field of type DateTime does not have child fields"))
 }
 
 func (ec *executionContext) _Season_from(ctx context.Context, field graphql.CollectedField, obj *pricing.Season) (ret graphql.Marshaler) {
@@ -2361,6 +2440,11 @@ func (ec *executionContext) _Quote(ctx context.Context, sel ast.SelectionSet, ob
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "moratorium":
+			out.Values[i] = ec._Quote_moratorium(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
 		case "policyId":
 			out.Values[i] = ec._Quote_policyId(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
@@ -2568,6 +2652,49 @@ func (ec *executionContext) _QuoteEdge(ctx context.Context, sel ast.SelectionSet
 			}
 		case "node":
 			out.Values[i] = ec._QuoteEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var quoteMoratoriumImplementors = []string{"QuoteMoratorium"}
+
+func (ec *executionContext) _QuoteMoratorium(ctx context.Context, sel ast.SelectionSet, obj *wire.QuoteMoratorium) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, quoteMoratoriumImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("QuoteMoratorium")
+		case "reason":
+			out.Values[i] = ec._QuoteMoratorium_reason(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "endsAt":
+			out.Values[i] = ec._QuoteMoratorium_endsAt(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -2803,6 +2930,13 @@ func (ec *executionContext) unmarshalOQuoteFilter2ᚖparapetᚋmodelᚐFilter(ct
 	}
 	res, err := ec.unmarshalInputQuoteFilter(ctx, v)
 	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOQuoteMoratorium2ᚖparapetᚋmodelᚋwireᚐQuoteMoratorium(ctx context.Context, sel ast.SelectionSet, v *wire.QuoteMoratorium) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._QuoteMoratorium(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalOQuoteStatus2string(ctx context.Context, v any) (string, error) {

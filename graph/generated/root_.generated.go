@@ -1212,6 +1212,7 @@ type ComplexityRoot struct {
 		ID               func(childComplexity int) int
 		IgnoredContext   func(childComplexity int) int
 		Metadata         func(childComplexity int) int
+		Moratorium       func(childComplexity int) int
 		Partner          func(childComplexity int) int
 		PartnerReference func(childComplexity int) int
 		Policy           func(childComplexity int) int
@@ -1237,6 +1238,11 @@ type ComplexityRoot struct {
 	QuoteEdge struct {
 		Cursor func(childComplexity int) int
 		Node   func(childComplexity int) int
+	}
+
+	QuoteMoratorium struct {
+		EndsAt func(childComplexity int) int
+		Reason func(childComplexity int) int
 	}
 
 	RailAdoption struct {
@@ -6824,6 +6830,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Quote.Metadata(childComplexity), true
+	case "Quote.moratorium":
+		if e.ComplexityRoot.Quote.Moratorium == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Quote.Moratorium(childComplexity), true
 	case "Quote.partner":
 		if e.ComplexityRoot.Quote.Partner == nil {
 			break
@@ -6940,6 +6952,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.QuoteEdge.Node(childComplexity), true
+
+	case "QuoteMoratorium.endsAt":
+		if e.ComplexityRoot.QuoteMoratorium.EndsAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QuoteMoratorium.EndsAt(childComplexity), true
+	case "QuoteMoratorium.reason":
+		if e.ComplexityRoot.QuoteMoratorium.Reason == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QuoteMoratorium.Reason(childComplexity), true
 
 	case "RailAdoption.confirmedAt":
 		if e.ComplexityRoot.RailAdoption.ConfirmedAt == nil {
@@ -9478,7 +9503,7 @@ type LedgerEntryEdge {
   "One moratorium. Scope products:read. Errors: not_found."
   moratorium("Id of the moratorium, mor_…." id: ID!): Moratorium
   """
-  Where and when no cover is sold, the newest first: binds are answered moratorium_active. Partners see what has begun,
+  Where and when no cover is sold, the newest first: binds of cover that starts before the end are answered moratorium_active. Partners see what has begun,
   operators what will begin too. Scope products:read. Errors: parameter_invalid, cursor_invalid.
   """
   moratoria(
@@ -9501,8 +9526,9 @@ extend type Mutation {
   "End a moratorium before its time; one that is over stays as it is. Scope operator. Errors: not_found."
   liftMoratorium("Which moratorium." input: LiftMoratoriumInput!): LiftMoratoriumPayload
   """
-  Say which fresh events stop sales around them by themselves, from the next observation on: the word of a quake or a storm is
-  out before its claims are, and cover must not be bought on it. Scope operator. Errors: validation_failed.
+  Say which fresh events stop sales around them by themselves: the word of a quake or a storm is out before its claims are, and
+  cover must not be bought on it. A server ships rules: 300 km and three days around a quake of magnitude 6, 1000 km and 48 hours
+  around each fix of a storm. What was observed lately counts at once. Scope operator. Errors: validation_failed.
   """
   setMoratoriumRule("The rule." input: SetMoratoriumRuleInput!): SetMoratoriumRulePayload
 }
@@ -9571,7 +9597,7 @@ type MoratoriumRule {
   measure: String!
   "The least that stops sales, included."
   minimum: Decimal!
-  "How far around the place of the event, or the storm's latest fix."
+  "How far around the place of the event, or each fix of the storm."
   radiusKm: Float!
   "How long, from the event."
   lasts: Duration!
@@ -11531,6 +11557,8 @@ type Quote implements Node {
   history: [PastEvent!]!
   "Until when it can be bound."
   expiresAt: DateTime!
+  "What keeps the quote from being bound now; null when nothing does, and once it is bound or expired."
+  moratorium: QuoteMoratorium
   "Id of the policy it became; null unless bound."
   policyId: ID
   "The policy it became; null unless bound. Scope policies:read."
@@ -11724,6 +11752,14 @@ input QuoteFilter {
   createdFrom: DateTime
   "Only those made before this instant."
   createdTo: DateTime
+}
+
+"A moratorium that keeps a quote from being bound."
+type QuoteMoratorium {
+  "Why no such cover is sold."
+  reason: String!
+  "When it ends. Cover that starts then, or later, can be bound."
+  endsAt: DateTime!
 }
 `, BuiltIn: false},
 	{Name: "../schema/rail.graphqls", Input: `extend type Query {
@@ -15113,6 +15149,8 @@ func (ec *executionContext) childFields_Quote(ctx context.Context, field graphql
 		return ec.fieldContext_Quote_history(ctx, field)
 	case "expiresAt":
 		return ec.fieldContext_Quote_expiresAt(ctx, field)
+	case "moratorium":
+		return ec.fieldContext_Quote_moratorium(ctx, field)
 	case "policyId":
 		return ec.fieldContext_Quote_policyId(ctx, field)
 	case "policy":
@@ -15145,6 +15183,16 @@ func (ec *executionContext) childFields_QuoteEdge(ctx context.Context, field gra
 		return ec.fieldContext_QuoteEdge_node(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type QuoteEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_QuoteMoratorium(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "reason":
+		return ec.fieldContext_QuoteMoratorium_reason(ctx, field)
+	case "endsAt":
+		return ec.fieldContext_QuoteMoratorium_endsAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type QuoteMoratorium", field.Name)
 }
 
 func (ec *executionContext) childFields_RailAdoption(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

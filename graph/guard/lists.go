@@ -47,7 +47,7 @@ var lists = map[string]bound{
 	"Book.lines":                          {byArguments: true},
 	"Exposure.totals":                     {entries: 1, ofCurrency: true},
 	"Exposure.bands":                      {entries: 4, ofCurrency: true},
-	"Claim.payouts":                       {entries: 10}, // one, and one more each time a storm grows
+	"Claim.payouts":                       {entries: 20}, // the newest
 	"Claim.adjudications":                 {entries: 10}, // one each time an operator decides
 	"Quote.history":                       {entries: 100},
 	"Price.lines":                         {entries: 8},
