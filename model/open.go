@@ -3,18 +3,17 @@ package model
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
 	"github.com/uptrace/bun/extra/bunjson"
 
+	"parapet/model/dbconn"
 	"parapet/model/wire"
 )
 
@@ -27,25 +26,19 @@ type Database struct {
 
 // Open prepares a pool of at most size connections; it does not connect yet.
 // Bun writes arguments into the SQL, so every statement is a new one and pgx
-// must not prepare it: exec mode halves the cost of a read. Times are UTC, in the
-// session and when they are read, wherever the process runs. What a process that
-// died was doing is undone within a minute, so that nobody waits for its locks.
-func Open(ctx context.Context, url string, size int32) (*Database, error) {
-	config, err := pgxpool.ParseConfig(url)
+// must not prepare it: exec mode halves the cost of a read.
+func Open(ctx context.Context, url string, size int32, options ...dbconn.Option) (*Database, error) {
+	config, err := dbconn.Config(url, options...)
 	if err != nil {
-		return nil, fmt.Errorf("database address: %w", err)
+		return nil, err
 	}
 	config.MaxConns = size
 	config.MaxConnIdleTime = 5 * time.Minute
 	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec
-	config.ConnConfig.RuntimeParams["timezone"] = "UTC"
-	config.ConnConfig.RuntimeParams["idle_in_transaction_session_timeout"] = "45s" // the machine may be gone, not only the process
-	if config.ConnConfig.ConnectTimeout == 0 {
-		config.ConnConfig.ConnectTimeout = 2 * time.Second
-	}
+	prepare := config.AfterConnect
 	config.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
 		registerTypes(conn.TypeMap())
-		return watched(ctx, conn)
+		return prepare(ctx, conn)
 	}
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
@@ -53,16 +46,6 @@ func Open(ctx context.Context, url string, size int32) (*Database, error) {
 	}
 	db := stdlib.OpenDBFromPool(pool)
 	return &Database{Pool: pool, Bun: bun.NewDB(db, pgdialect.New())}, nil
-}
-
-// watched lets the server notice that a client died while a statement runs, above
-// all while it waits for a lock. Some servers (Postgres 14 on macOS) cannot.
-func watched(ctx context.Context, conn *pgx.Conn) error {
-	_, err := conn.Exec(ctx, "set client_connection_check_interval = '5s'")
-	if refused := new(pgconn.PgError); errors.As(err, &refused) {
-		return nil
-	}
-	return err
 }
 
 // columnJSON reads JSON columns with the decoder of answers and events: bun's own,

@@ -13,7 +13,6 @@ import (
 	"log/slog"
 	"net/http"
 	"regexp"
-	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -30,10 +29,10 @@ type Config struct {
 	Authenticate func(ctx context.Context, bearer string) (model.Actor, error)
 	// Ready tells whether requests can be answered now; nil means always.
 	Ready func(ctx context.Context) error
-	// Alive tells whether the database answers. It is asked about requests that
-	// take long, so that a silent database is told within two seconds; nil leaves
-	// them to the answer's timeout. It must not wait for the connections that
-	// requests use.
+	// Alive tells, within a second and a half, whether the database answers. It is
+	// asked about requests that take long, so that a silent database is told within two
+	// seconds; nil leaves them to the answer's timeout. It must not wait for the
+	// connections that requests use.
 	Alive func(ctx context.Context) error
 	// Family is the first segment of the second base address, "parametric" when
 	// empty.
@@ -79,7 +78,6 @@ type door struct {
 	bases  []string // the base addresses, the short one first
 	mux    *http.ServeMux
 	routes []route
-	seen   atomic.Pointer[time.Time] // when the database was last seen alive
 }
 
 var familyName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,62}$`)

@@ -1,7 +1,10 @@
 package rest_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/base64"
+	"flag"
 	"io"
 	"net"
 	"net/http"
@@ -17,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model"
+	"parapet/model/dbconn"
 	"parapet/model/modeltest"
 	"parapet/rest"
 )
@@ -108,12 +112,12 @@ func overLine(t *testing.T) (door http.Handler, l *line, closing func()) {
 	t.Cleanup(db.Close)
 	service, err := model.New(model.Config{DB: db, Queue: modeltest.Queue{}, Keys: testKeys()})
 	require.NoError(t, err)
-	probe, err := model.Open(t.Context(), over, 1)
+	monitor, err := dbconn.NewMonitor(t.Context(), over)
 	require.NoError(t, err)
-	t.Cleanup(probe.Close)
-	t.Cleanup(l.cut) // before the pools close: they would wait for the silence
-	door = open(t, func(c *rest.Config) { c.Service, c.Alive = service, probe.Pool.Ping })
-	return door, l, func() { db.Close(); probe.Close() }
+	t.Cleanup(monitor.Close)
+	t.Cleanup(l.cut) // before the pool closes: it would wait for the silence
+	door = open(t, func(c *rest.Config) { c.Service, c.Alive = service, monitor.Alive })
+	return door, l, func() { db.Close(); monitor.Close() }
 }
 
 // Every endpoint says 503 within two seconds, and when to come back, however the
@@ -194,4 +198,70 @@ func TestSlowBody(t *testing.T) {
 	text, err := io.ReadAll(response.Body)
 	require.NoError(t, err)
 	require.Contains(t, string(text), "did not arrive within 20s")
+}
+
+// A request that waits for a busy pool is not cut off while the database answers, however
+// often that was asked.
+func TestABusyDatabaseIsNotALostOne(t *testing.T) {
+	t.Parallel()
+	_, address := modeltest.Database(t, 1)
+	db, err := model.Open(t.Context(), address, 1)
+	require.NoError(t, err)
+	t.Cleanup(db.Close)
+	service, err := model.New(model.Config{DB: db, Queue: modeltest.Queue{}, Keys: testKeys()})
+	require.NoError(t, err)
+	monitor, err := dbconn.NewMonitor(t.Context(), address)
+	require.NoError(t, err)
+	t.Cleanup(monitor.Close)
+	asked := make(chan struct{}, 1000)
+	door := open(t, func(c *rest.Config) {
+		c.Service, c.Alive = service, func(ctx context.Context) error {
+			asked <- struct{}{}
+			return monitor.Alive(ctx)
+		}
+	})
+	require.Equal(t, 200, request{"GET", "/v1/quotes", "", nil}.to(t, door).StatusCode)
+	taken, err := db.Pool.Acquire(t.Context())
+	require.NoError(t, err)
+	answers := make(chan *reply, 20)
+	for range cap(answers) {
+		go func() { answers <- request{"GET", "/v1/quotes", "", nil}.to(t, door) }()
+	}
+	for range 4 * cap(answers) {
+		<-asked
+	}
+	taken.Release()
+	for range cap(answers) {
+		require.Equal(t, 200, (<-answers).StatusCode)
+	}
+}
+
+var uploads = flag.Int("uploads", 100, "how many files TestManyUploadsAreNoLostDatabase sends at once")
+
+// Uploads that take all there is of processor and pool are answered, and not with 503.
+func TestManyUploadsAreNoLostDatabase(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	monitor, err := dbconn.NewMonitor(t.Context(), h.URL)
+	require.NoError(t, err)
+	t.Cleanup(monitor.Close)
+	door := open(t, func(c *rest.Config) { c.Service, c.Alive = h.Service, monitor.Alive })
+	_, _, first := h.claim(t)
+	claims := []string{first.ID}
+	for len(claims)*50 < *uploads { // as many as a claim takes
+		_, _, next := h.claim(t)
+		claims = append(claims, next.ID)
+	}
+	file := base64.StdEncoding.EncodeToString(bytes.Repeat([]byte("all the rain that fell "), 1<<16))
+	answers := make(chan *reply, *uploads)
+	for i := range *uploads {
+		upload := request{"POST", "/v1/claims/" + claims[i%len(claims)] + "/attachments", `{"file_name":"a.txt","content_type":"text/plain","content_base64":"` + file + `"}`, nil}
+		go func() { answers <- upload.to(t, door) }()
+	}
+	statuses := map[int]int{}
+	for range *uploads {
+		statuses[(<-answers).StatusCode]++
+	}
+	require.Zero(t, statuses[http.StatusServiceUnavailable], statuses)
+	require.Positive(t, statuses[http.StatusCreated])
 }

@@ -14,13 +14,9 @@ import (
 	"parapet/model"
 )
 
-// A request that took patience is worth a question to the database, which has
-// aliveWithin to answer: together less than the two seconds within which a lost
-// database is told.
-const (
-	patience    = 1200 * time.Millisecond
-	aliveWithin = 400 * time.Millisecond
-)
+// patience is after how long a request asks whether the database answers: with the time
+// that has to answer, less than the two seconds within which a lost database is told.
+const patience = 400 * time.Millisecond
 
 // granted is how long a request wants its answer to wait for something to happen: the
 // parameter wait, which only the feed takes.
@@ -33,23 +29,6 @@ func granted(r *http.Request) time.Duration {
 		return 0
 	}
 	return min(max(0, time.Duration(seconds)*time.Second), model.MaxEventWait)
-}
-
-// alive asks whether the database answers, unless it did a moment ago: many who wait
-// at the same time must not all ask.
-func (d *door) alive(ctx context.Context) error {
-	if d.Now == nil {
-		return d.Alive(ctx)
-	}
-	if seen := d.seen.Load(); seen != nil && d.Now().Sub(*seen) < aliveWithin {
-		return nil
-	}
-	asked := d.Now()
-	err := d.Alive(ctx)
-	if err == nil {
-		d.seen.Store(&asked)
-	}
-	return err
 }
 
 // errDatabaseSilent ends the context of a request whose database does not answer.
@@ -65,9 +44,7 @@ func (d *door) watch(ctx context.Context, giveUp context.CancelCauseFunc) (stop 
 	armed := make(chan struct{})
 	timer = time.AfterFunc(patience, func() {
 		<-armed
-		asking, cancel := context.WithTimeout(ctx, aliveWithin)
-		defer cancel()
-		if d.alive(asking) != nil {
+		if d.Alive(ctx) != nil {
 			giveUp(errDatabaseSilent)
 			return
 		}
@@ -104,9 +81,7 @@ func (d *door) lost(ctx context.Context, err error) bool {
 	if d.Alive == nil {
 		return false
 	}
-	asking, cancel := context.WithTimeout(context.WithoutCancel(ctx), aliveWithin)
-	defer cancel()
-	return d.Alive(asking) != nil
+	return d.Alive(context.WithoutCancel(ctx)) != nil
 }
 
 // lasting is a context for an answer that goes on: it ends with the connection, or

@@ -28,6 +28,7 @@ import (
 	"parapet/jobs/webhook"
 	"parapet/migrations"
 	"parapet/model"
+	"parapet/model/dbconn"
 	"parapet/rest"
 )
 
@@ -38,6 +39,7 @@ type app struct {
 	log      *slog.Logger
 	db       *model.Database
 	river    *pgxpool.Pool // River's own: its statements are constant and profit from being prepared
+	monitor  *dbconn.Monitor
 	files    filestore.Store
 	outbox   filestore.Store // a bank's files; nil for other rails
 	rail     rail.Rail
@@ -64,10 +66,7 @@ func newApp(ctx context.Context, s settings, keys model.Keys, log *slog.Logger) 
 			a.close()
 		}
 	}()
-	if a.db, err = model.Open(ctx, s.DatabaseURL, s.Connections); err != nil {
-		return a, err
-	}
-	if a.river, err = riverPool(ctx, s.DatabaseURL); err != nil {
+	if err = a.openDatabase(ctx); err != nil {
 		return a, err
 	}
 	if a.files, err = filestore.Open(s.Files); err != nil {
@@ -133,7 +132,7 @@ func (a *app) wireAPI() error {
 		Service: a.service, Family: a.settings.Family, BaseURL: a.settings.BaseURL, Log: a.log, Development: a.settings.Rehearsal,
 		Authenticate: verifier.Verify, Now: time.Now, Issuers: a.settings.Issuers, Limiter: a.limiter(), Strangers: a.strangers(),
 		Beside: doors, Meter: a.metrics.request, Refused: a.service.Refused, Tracer: a.tracer,
-		Alive: a.river.Ping, // not the pool that requests wait for
+		Alive: a.monitor.Alive,
 		Ready: func(ctx context.Context) error {
 			return errors.Join(a.db.Pool.Ping(ctx), migrations.Check(ctx, a.db.Pool), verifier.Ready(ctx))
 		},
@@ -272,23 +271,13 @@ func (a *app) close() {
 	if a.db != nil {
 		a.db.Close()
 	}
+	if a.monitor != nil {
+		a.monitor.Close()
+	}
 	if a.files != nil {
 		_ = a.files.Close()
 	}
 	if a.outbox != nil {
 		_ = a.outbox.Close()
 	}
-}
-
-// riverConnections serve fetching, LISTEN and completion; workers use the
-// domain's pool.
-const riverConnections = 8
-
-func riverPool(ctx context.Context, url string) (*pgxpool.Pool, error) {
-	config, err := pgxpool.ParseConfig(url)
-	if err != nil {
-		return nil, fmt.Errorf("database address: %w", err)
-	}
-	config.MaxConns = riverConnections
-	return pgxpool.NewWithConfig(ctx, config)
 }

@@ -16,6 +16,7 @@ var clockReaders = map[string]string{
 	"internal/devpg":         "waiting for a starting server has a deadline",
 	"jobs/payout.go":         "the age of an order right before it is sent: a worker that was suspended must not send an old one",
 	"jobs/workers.go":        "how long a job took, for its line in the log",
+	"model/dbconn":           "how long a server has not answered, measured where it is waited for",
 	"model/partner_cache.go": "the age of a cached answer; business time stays with the database",
 }
 

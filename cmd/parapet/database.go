@@ -1,0 +1,35 @@
+package main
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"parapet/model"
+	"parapet/model/dbconn"
+)
+
+// openDatabase prepares both pools, and the monitor that lets go of a lost server.
+func (a *app) openDatabase(ctx context.Context) (err error) {
+	if a.monitor, err = dbconn.NewMonitor(ctx, a.settings.DatabaseURL); err != nil {
+		return err
+	}
+	if a.db, err = model.Open(ctx, a.settings.DatabaseURL, a.settings.Connections, a.monitor.Track); err != nil {
+		return err
+	}
+	a.river, err = riverPool(ctx, a.settings.DatabaseURL, a.monitor.Track)
+	return err
+}
+
+// riverConnections serve fetching, LISTEN and completion; workers use the
+// domain's pool.
+const riverConnections = 8
+
+func riverPool(ctx context.Context, url string, options ...dbconn.Option) (*pgxpool.Pool, error) {
+	config, err := dbconn.Config(url, options...)
+	if err != nil {
+		return nil, err
+	}
+	config.MaxConns = riverConnections
+	return pgxpool.NewWithConfig(ctx, config)
+}

@@ -1,0 +1,70 @@
+// Package dbconn opens connections to Postgres that notice when their server is gone:
+// connects are bounded, a dead machine is found by TCP, only a server that takes writes
+// is accepted, and a Monitor ends connections to a server that was replaced.
+package dbconn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// Bounds of a connection whose server does not answer.
+const (
+	connectTimeout = 2 * time.Second // of each address; an address may set another by connect_timeout
+	unackedTimeout = 10 * time.Second
+)
+
+// keepAlive finds a machine that is gone while a connection waits for an answer.
+var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interval: 2 * time.Second, Count: 3}
+
+// Option changes how connections are opened.
+type Option func(*pgxpool.Config)
+
+// Config reads the address of a database, with one or several servers. Times are UTC, in
+// the session and when they are read, wherever the process runs. What a process that
+// died was doing is undone within a minute, so that nobody waits for its locks.
+func Config(url string, options ...Option) (*pgxpool.Config, error) {
+	config, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, fmt.Errorf("database address: %w", err)
+	}
+	bound(&config.ConnConfig.Config)
+	config.ConnConfig.RuntimeParams["timezone"] = "UTC"
+	config.ConnConfig.RuntimeParams["idle_in_transaction_session_timeout"] = "45s" // the machine may be gone, not only the process
+	config.AfterConnect = checkClient
+	for _, option := range options {
+		option(config)
+	}
+	return config, nil
+}
+
+// bound bounds the connects of a config and keeps standbys out.
+func bound(config *pgconn.Config) {
+	if config.ConnectTimeout == 0 {
+		config.ConnectTimeout = connectTimeout
+	}
+	if config.ValidateConnect == nil { // no target_session_attrs
+		config.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
+	}
+	dialer := &net.Dialer{KeepAliveConfig: keepAlive, Control: boundUnacknowledged}
+	config.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+		return dialer.DialContext(ctx, network, address)
+	}
+}
+
+// checkClient lets the server notice that a client died while a statement runs, above
+// all while it waits for a lock. Some servers (Postgres 14 on macOS) cannot.
+func checkClient(ctx context.Context, conn *pgx.Conn) error {
+	_, err := conn.Exec(ctx, "set client_connection_check_interval = '5s'")
+	if refused := new(pgconn.PgError); errors.As(err, &refused) {
+		return nil
+	}
+	return err
+}

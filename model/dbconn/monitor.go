@@ -1,0 +1,293 @@
+package dbconn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// How the monitor asks. A server is silent when it has not answered for answerWithin;
+// then the process may have been too busy to read the answer, so it is given
+// secondLooks turns of the scheduler more. Together this stays below the two seconds
+// within which callers are told.
+const (
+	askEvery     = 200 * time.Millisecond
+	answerWithin = 1200 * time.Millisecond
+	secondLook   = 40 * time.Millisecond
+	secondLooks  = 4
+)
+
+// Why there is no answer.
+var (
+	ErrSilent   = errors.New("the database does not answer")
+	ErrReplaced = errors.New("another server has taken the place of this one")
+	ErrClosed   = errors.New("the monitor of the database is closed")
+)
+
+// Monitor asks the database all the time whether it is there, on a connection of its
+// own. When it finds another server in its place, after a failover, it ends every
+// connection to the one before: whoever waits for an answer there fails at once and
+// tries again.
+type Monitor struct {
+	config *pgx.ConnConfig
+
+	mu       sync.Mutex
+	conns    map[*tracked]struct{}
+	left     map[string]bool // addresses whose server was replaced by one elsewhere
+	server   server          // which one answered last
+	answered time.Time       // when it did
+	asked    time.Time       // when the question that waits was sent; zero when none does
+	failed   error           // why there is no answer; nil while there are, and before the first question
+	changed  chan struct{}   // closed with every answer and every failure
+
+	stop context.CancelFunc
+	done chan struct{}
+}
+
+// server is one run of a database server.
+type server struct {
+	address string
+	run     string // of which cluster it is, and when it was started
+}
+
+// tracked is a connection of the process to the database.
+type tracked struct {
+	net.Conn
+
+	monitor *Monitor
+	address string
+	opened  time.Time
+}
+
+func (c *tracked) Close() error {
+	c.monitor.mu.Lock()
+	delete(c.monitor.conns, c)
+	c.monitor.mu.Unlock()
+	return c.Conn.Close()
+}
+
+// NewMonitor begins to ask; Close ends it.
+func NewMonitor(ctx context.Context, url string) (*Monitor, error) {
+	config, err := Config(url)
+	if err != nil {
+		return nil, err
+	}
+	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
+	m := &Monitor{config: config.ConnConfig, conns: map[*tracked]struct{}{}, left: map[string]bool{}, changed: make(chan struct{}), stop: stop, done: make(chan struct{})}
+	go func() {
+		defer close(m.done)
+		m.run(ctx)
+	}()
+	return m, nil
+}
+
+// Close stops asking.
+func (m *Monitor) Close() {
+	m.stop()
+	<-m.done
+	m.note(ErrClosed)
+}
+
+// Track has the monitor end a pool's connections when their server was replaced, and
+// refuse new ones to where it was. A cancel request goes there too, and would keep its
+// connection's place in the pool for as long as it waits.
+func (m *Monitor) Track(config *pgxpool.Config) {
+	dial := config.ConnConfig.DialFunc
+	config.ConnConfig.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+		began := time.Now()
+		if m.hasLeft(address) {
+			return nil, ErrReplaced
+		}
+		conn, err := dial(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		c := &tracked{conn, m, address, began}
+		m.mu.Lock()
+		m.conns[c] = struct{}{}
+		m.mu.Unlock()
+		return c, nil
+	}
+}
+
+func (m *Monitor) hasLeft(address string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.left[address]
+}
+
+// Alive waits for the database's next answer: nil when it came, ErrSilent when it did
+// not come in time, at once the reason why there is none.
+func (m *Monitor) Alive(ctx context.Context) error {
+	m.mu.Lock()
+	began, changed, failed := m.asked, m.changed, m.failed
+	m.mu.Unlock()
+	if failed != nil {
+		return failed
+	}
+	wait := answerWithin
+	if !began.IsZero() {
+		wait = max(0, time.Until(began.Add(answerWithin)))
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	for looks := 0; ; {
+		select {
+		case <-changed:
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			return m.failed
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-timer.C:
+			if looks++; looks > secondLooks {
+				return ErrSilent
+			}
+			timer.Reset(secondLook)
+		}
+	}
+}
+
+// run keeps one connection and asks on it, until ctx ends.
+func (m *Monitor) run(ctx context.Context) {
+	for ctx.Err() == nil {
+		conn, at, err := m.connect(ctx)
+		switch {
+		case err == nil:
+			m.moveTo(at)
+			for pause(ctx) && m.ask(ctx, conn) == nil {
+			}
+			_ = conn.Close()
+		case refusesMore(err):
+			m.note(nil) // that is an answer
+			pause(ctx)
+		default:
+			m.note(err)
+			pause(ctx)
+		}
+	}
+}
+
+// refusesMore tells whether the server is there and has no connection left for us.
+func refusesMore(err error) bool {
+	var refused *pgconn.PgError
+	return errors.As(err, &refused) && refused.Code == "53300"
+}
+
+// bare is a connection whose socket can be closed without a word to its server.
+type bare struct {
+	*pgx.Conn
+
+	socket net.Conn
+}
+
+func (b *bare) Close() error { return b.socket.Close() }
+
+// connect opens the monitor's connection and reads which server it leads to: a promoted
+// standby was started at another time than its primary.
+func (m *Monitor) connect(ctx context.Context) (*bare, server, error) {
+	b, at := &bare{}, server{}
+	config := m.config.Copy()
+	dial := config.DialFunc
+	config.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+		socket, err := dial(ctx, network, address)
+		b.socket, at.address = socket, address
+		return socket, err
+	}
+	conn, err := pgx.ConnectConfig(ctx, config)
+	if err != nil {
+		return nil, at, fmt.Errorf("the database cannot be reached: %w", err)
+	}
+	b.Conn = conn
+	limit, end := context.WithTimeout(ctx, connectTimeout)
+	defer end()
+	err = conn.QueryRow(limit, "select system_identifier || ' ' || pg_postmaster_start_time() from pg_control_system()").Scan(&at.run)
+	if err != nil {
+		_ = b.Close()
+		return nil, at, fmt.Errorf("the database does not say which server it is: %w", err)
+	}
+	return b, at, nil
+}
+
+// ask asks once, and closes the connection when no answer came in time. A connection
+// that ended says nothing of the server: that is for the next one to say.
+func (m *Monitor) ask(ctx context.Context, conn *bare) error {
+	m.mu.Lock()
+	m.asked = time.Now()
+	m.mu.Unlock()
+	answered := make(chan error, 1)
+	go func() { answered <- conn.Ping(ctx) }()
+	timer := time.NewTimer(answerWithin)
+	defer timer.Stop()
+	for looks := 0; ; {
+		select {
+		case err := <-answered:
+			if err == nil {
+				m.note(nil)
+			}
+			return err
+		case <-timer.C:
+			if looks++; looks <= secondLooks {
+				timer.Reset(secondLook)
+				continue
+			}
+			m.note(ErrSilent)
+			_ = conn.Close()
+			<-answered
+			return ErrSilent
+		}
+	}
+}
+
+// note keeps an answer, or why there is none.
+func (m *Monitor) note(err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.asked, m.failed = time.Time{}, err
+	if err == nil {
+		m.answered = time.Now()
+	}
+	close(m.changed)
+	m.changed = make(chan struct{})
+}
+
+// moveTo keeps which server answers. Where it is another one, connections end that were
+// opened elsewhere, or here before the other one gave its last answer.
+func (m *Monitor) moveTo(at server) {
+	var stale []*tracked
+	m.mu.Lock()
+	if before := m.server; before.run != "" && before != at {
+		m.left[before.address] = true
+		for c := range m.conns {
+			if c.address != at.address || c.opened.Before(m.answered) {
+				stale = append(stale, c)
+			}
+		}
+	}
+	delete(m.left, at.address)
+	m.server = at
+	m.mu.Unlock()
+	for _, c := range stale {
+		_ = c.Close()
+	}
+	m.note(nil)
+}
+
+// pause waits until it is time to ask again; false when ctx has ended.
+func pause(ctx context.Context) bool {
+	timer := time.NewTimer(askEvery)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
