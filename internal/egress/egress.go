@@ -11,8 +11,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"strconv"
-	"strings"
+	"syscall"
 	"time"
 
 	"code.dny.dev/ssrf"
@@ -76,7 +75,7 @@ func (g *Guard) Client(timeout time.Duration, options ...Option) *http.Client {
 	if g.config.Proxy != nil {
 		transport.Proxy = http.ProxyURL(g.config.Proxy)
 	} else {
-		dialer.Control = g.judge.Safe
+		dialer.Control = g.checkConnection
 	}
 	client := &http.Client{
 		Transport: outsideTransactions{transport}, Timeout: timeout,
@@ -88,6 +87,18 @@ func (g *Guard) Client(timeout time.Duration, options ...Option) *http.Client {
 	return client
 }
 
+// checkConnection refuses what Refuse refuses, once the name is resolved.
+func (g *Guard) checkConnection(network, address string, _ syscall.RawConn) error {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return ssrf.ErrInvalidHostPort
+	}
+	if resolved, err := netip.ParseAddr(host); err != nil || !resolved.Unmap().IsLoopback() && !isOpenPort(port) {
+		return ssrf.ErrProhibitedPort
+	}
+	return g.judge.Safe(network, address, nil)
+}
+
 // outsideTransactions refuses calls inside a database transaction.
 type outsideTransactions struct{ *http.Transport }
 
@@ -97,63 +108,6 @@ func (t outsideTransactions) RoundTrip(request *http.Request) (*http.Response, e
 		return nil, err
 	}
 	return t.Transport.RoundTrip(request)
-}
-
-// Refuse says what is wrong with an address as far as it can be read off it, empty
-// when nothing is.
-func (g *Guard) Refuse(u *url.URL) string {
-	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
-	loopback := host == "localhost" || strings.HasSuffix(host, ".localhost")
-	address, err := netip.ParseAddr(host)
-	if err == nil {
-		loopback = address.Unmap().IsLoopback()
-		port := u.Port()
-		if port == "" {
-			port = "443"
-		}
-		if err := g.judge.Safe(network(address), net.JoinHostPort(host, port), nil); err != nil {
-			return "Use an address on the public internet."
-		}
-	}
-	switch {
-	case u.Port() != "" && !isPort(u.Port()):
-		return "Use a port from 1 to 65535."
-	case !address.IsValid() && !isName(host):
-		return "Use a host name such as hooks.example.com, or an IP address in its usual spelling."
-	case loopback && !g.config.Loopback:
-		return "Use an address on the public internet."
-	case u.Scheme != "https" && (u.Scheme != "http" || !loopback):
-		return "Use an https address."
-	case !loopback && !strings.Contains(host, ".") && !strings.Contains(host, ":"):
-		return "Use a host name with a domain, such as hooks.example.com."
-	default:
-		return ""
-	}
-}
-
-func isPort(text string) bool {
-	port, err := strconv.ParseUint(text, 10, 16)
-	return err == nil && port > 0
-}
-
-// isName tells whether a name can be in the DNS (RFC 1035 section 2.3.4). No top-level
-// domain begins with a digit: what ends so is an odd spelling of an address.
-func isName(host string) bool {
-	labels := strings.Split(host, ".")
-	for _, label := range labels {
-		if label == "" || len(label) > 63 {
-			return false
-		}
-	}
-	first := labels[len(labels)-1][0]
-	return len(host) <= 253 && (first < '0' || first > '9')
-}
-
-func network(address netip.Addr) string {
-	if address.Is4() {
-		return "tcp4"
-	}
-	return "tcp6"
 }
 
 // Failure is why a call had no answer: one word of a short list, which says nothing

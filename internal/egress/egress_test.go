@@ -64,7 +64,12 @@ func TestWhatCanBeReadOffAnAddress(t *testing.T) {
 		"https://hooks.example.com:0": false, "https://hooks.example.com:65535": true, "https://hooks.example.com:65536": false, "https://hooks.example.com:99999999": false,
 		"https://...": false, "https://a..b": false, "https://" + strings.Repeat("a", 64) + ".com": false, "https://" + strings.Repeat("a", 63) + ".com": true,
 		"https://" + strings.Repeat("a.", 130) + "com": false,
-		"https://0x7f.0.0.1":                           false, "https://127.1": false, "https://256.1.1.1": false, "https://1.2.3.4.5": false, "https://1.example.com": true, "https://2130706433": false,
+		"https://hooks.example.com:22":                 false, "https://hooks.example.com:25": false, "https://hooks.example.com:80": false, "https://hooks.example.com:5432": false,
+		"https://93.184.215.14:6379": false, "https://hooks.example.com:443": true, "https://hooks.example.com:1023": false, "https://hooks.example.com:1024": true,
+		"https://localhost.localdomain": false, "https://localhost6.localdomain6": false, "https://a.localdomain": false, "https://printer.local": false,
+		"https://metadata.google.internal": false, "https://instance-data.ec2.internal.": false, "https://router.home.arpa": false, "https://internal.example.com": true,
+		"https://１２７.０.０.１": false, "https://bücher.example.com": false, "https://xn--bcher-kva.example.com": true, "https://a_b.example.com": true,
+		"https://0x7f.0.0.1": false, "https://127.1": false, "https://256.1.1.1": false, "https://1.2.3.4.5": false, "https://1.example.com": true, "https://2130706433": false,
 	} {
 		u, err := url.Parse(address)
 		require.NoError(t, err)
@@ -183,4 +188,20 @@ func TestProxiesOfTheEnvironmentAreIgnored(t *testing.T) { //nolint:paralleltest
 	}
 	require.Equal(t, "address", Failure(err))
 	require.False(t, asked)
+}
+
+// TestPortsAreCheckedWhenConnecting lets a name pass that is resolved later.
+func TestPortsAreCheckedWhenConnecting(t *testing.T) {
+	t.Parallel()
+	for address, fine := range map[string]bool{
+		"93.184.215.14:443": true, "93.184.215.14:8443": true, "93.184.215.14:22": false, "93.184.215.14:5432": false, "[2606:4700::1111]:25": false,
+		"127.0.0.1:22": false, "93.184.215.14": false,
+	} {
+		err := New(Config{}).checkConnection("tcp4", address, nil)
+		if strings.HasPrefix(address, "[") {
+			err = New(Config{}).checkConnection("tcp6", address, nil)
+		}
+		require.Equal(t, fine, err == nil, "%s: %v", address, err)
+	}
+	require.NoError(t, New(Config{Loopback: true}).checkConnection("tcp4", "127.0.0.1:22", nil), "development receivers take any port")
 }
