@@ -34,12 +34,15 @@ type call struct {
 	cause      error           // why it failed, for the log
 	whole      bool            // the answer itself tells of its failure, whatever its status
 	cutShort   bool            // the connection ended before the request's body did
+	counted    bool            // the rate limit of the caller's address has counted it
 }
 
 func newCall(w http.ResponseWriter, r *http.Request) *call {
 	c := &call{ResponseWriter: w, request: r, instance: r.URL.EscapedPath(), id: requestID(r), trace: traceOf(r), connection: r.Context()}
 	c.Header().Set("X-Request-Id", c.id)
 	c.Header().Set("Traceparent", c.trace.String())
+	c.Header().Set("X-Content-Type-Options", "nosniff")
+	c.Header().Set("Cache-Control", "no-store") // pages and documents say otherwise
 	return c
 }
 

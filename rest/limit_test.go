@@ -111,6 +111,50 @@ func TestStrangersHaveALimitOfTheirOwn(t *testing.T) {
 	}
 }
 
+func TestPagesAndDocumentsWithoutATokenAreLimitedByAddress(t *testing.T) {
+	t.Parallel()
+	clock := &watch{at: time.Unix(0, 0)}
+	page := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
+	door := open(t, func(c *rest.Config) {
+		c.Now, c.Strangers = clock.now, rest.NewLimiter(rest.RateLimit{PerSecond: 1, Burst: 3}, clock.now)
+		c.Beside = map[string]http.Handler{"/page": page}
+	})
+	status := func(method, path string) int {
+		return request{method, path, "", []string{"Authorization: "}}.to(t, door).StatusCode
+	}
+	require.Equal(t, http.StatusOK, status("GET", "/docs"))
+	require.Equal(t, http.StatusOK, status("HEAD", "/v1/openapi.json"))
+	require.Equal(t, http.StatusNoContent, status("GET", "/page"))
+	for _, path := range []string{"/docs", "/v1/openapi.yaml", "/page", "/nowhere", "/v1/quotes/x"} {
+		require.Equal(t, http.StatusTooManyRequests, status("GET", path), path)
+	}
+	for _, path := range []string{"/healthz", "/readyz"} {
+		require.Equal(t, http.StatusOK, status("GET", path), path)
+	}
+	require.Equal(t, http.StatusNoContent, status("POST", "/page"), "what is sent is judged by the page")
+	require.Equal(t, http.StatusForbidden, request{"GET", "/v1/quotes/x", "", []string{"Authorization: Bearer nobody"}}.to(t, door).StatusCode, "a good token has its own limit")
+	clock.turn(time.Second)
+	require.Equal(t, http.StatusUnauthorized, status("GET", "/v1/quotes/x"), "a missing token is counted once")
+	require.Equal(t, http.StatusTooManyRequests, status("GET", "/docs"))
+}
+
+func TestAnswersAreNeitherSniffedNorStored(t *testing.T) {
+	t.Parallel()
+	door := open(t, func(*rest.Config) {})
+	for path, cached := range map[string]string{
+		"/nowhere": "no-store", "/v1/quotes/x": "no-store", "/healthz": "no-store", "/readyz": "no-store", "/docs": "no-cache", "/v1/openapi.json": "no-cache",
+	} {
+		for _, method := range []string{"GET", "PUT"} {
+			response := request{method, path, "", nil}.to(t, door)
+			require.Equal(t, "nosniff", response.Header.Get("X-Content-Type-Options"), path)
+			if method == "PUT" {
+				cached = "no-store"
+			}
+			require.Equal(t, cached, response.Header.Get("Cache-Control"), "%s %s", method, path)
+		}
+	}
+}
+
 // purse is a shared allowance of so many requests in all.
 type purse struct {
 	sync.Mutex

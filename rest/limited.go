@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strconv"
 	"time"
 
@@ -30,6 +31,20 @@ func (d *door) limits() {
 	if d.Strangers == nil && d.Now != nil {
 		d.Strangers = NewLimiter(RateLimit{PerSecond: addressShare * 100}, d.Now)
 	}
+}
+
+// probes are asked by whoever runs the server, as often as they like.
+var probes = []string{"/healthz", "/readyz"}
+
+// limitWithoutToken counts pages and documents that are read without a token by the
+// address that reads them.
+func (d *door) limitWithoutToken(ctx context.Context, c *call) error {
+	reads := c.request.Method == http.MethodGet || c.request.Method == http.MethodHead
+	if d.Strangers == nil || !reads || c.request.Header.Get("Authorization") != "" || slices.Contains(probes, c.request.URL.Path) {
+		return nil
+	}
+	c.counted = true
+	return c.limited(ctx, d.Strangers, address(c.request))
 }
 
 // limited refuses a caller who asks too often, and tells everybody how much is

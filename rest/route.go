@@ -212,7 +212,6 @@ func (d *door) handle(r *route) {
 	d.mux.HandleFunc(r.method+" "+version+r.path, func(w http.ResponseWriter, request *http.Request) {
 		c := w.(*call)
 		c.request, c.route = request, r
-		c.Header().Set("Cache-Control", "no-store")
 		if err := d.serve(request.Context(), c); err != nil {
 			d.refuse(request.Context(), c, err)
 		}
@@ -262,7 +261,7 @@ func (d *door) admit(ctx context.Context, c *call, authorization ...string) erro
 	if err == nil {
 		return c.limited(ctx, d.Limiter, holder(c.actor))
 	}
-	if status := refusal.KindOf(model.CodeOf(err)).Status; d.Strangers != nil && status == http.StatusUnauthorized {
+	if status := refusal.KindOf(model.CodeOf(err)).Status; d.Strangers != nil && !c.counted && status == http.StatusUnauthorized {
 		if limited := c.limited(ctx, d.Strangers, address(c.request)); limited != nil {
 			return limited
 		}

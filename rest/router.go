@@ -17,6 +17,10 @@ const version = "/v1"
 // dispatch finds the route, and answers itself where there is none: the router's
 // own answers would be plain text.
 func (d *door) dispatch(ctx context.Context, c *call, r *http.Request) {
+	if err := d.limitWithoutToken(ctx, c); err != nil {
+		d.refuse(ctx, c, err)
+		return
+	}
 	r = d.rebase(c, r.WithContext(ctx))
 	if path.Clean(r.URL.Path) != r.URL.Path {
 		d.refuse(ctx, c, noSuchAddress()) // the router would redirect
