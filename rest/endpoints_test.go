@@ -68,12 +68,12 @@ func TestIdempotency(t *testing.T) {
 	first := h.post(t, 201, "/v1/quotes", hualien, key)
 	body := first.Body
 	require.Empty(t, first.Header.Get("Idempotent-Replayed"))
-	reordered := `{ "context":{"location":{"longitude":121.61,"latitude":23.98},"partner":"acme"}, "product":"quake-circle"}`
+	reordered := `{ "context":{"location":{"longitude":12161e-2,"latitude":23.980},"partner":"acme"}, "product":"quake-circle"}`
 	second := h.post(t, 201, "/parametric/v1/quotes", reordered, key)
 	require.Equal(t, string(body), string(second.Body))
 	require.Equal(t, "true", second.Header.Get("Idempotent-Replayed"))
 	require.Equal(t, "/parametric"+first.Header.Get("Location"), second.Header.Get("Location"))
-	other := strings.Replace(hualien, "23.98", "23.980", 1)
+	other := strings.Replace(hualien, "23.98", "23.99", 1)
 	require.Equal(t, string(model.CodeIdempotencyKeyReused), refused(t, h.post(t, 422, "/v1/quotes", other, key)).Code)
 	require.Equal(t, string(model.CodeNotFound), refused(t, h.post(t, 404, "/v1/policies", `{"quote_id":"x"}`, key)).Code, "a key belongs to its operation")
 	require.Equal(t, 403, refused(t, h.as(t, "acme", []string{"quotes:read"}, request{"POST", "/v1/quotes", hualien, []string{key}})).Status)

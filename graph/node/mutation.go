@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/99designs/gqlgen/graphql"
-	"github.com/go-json-experiment/json/jsontext"
 
+	"parapet/internal/strictjson"
 	"parapet/internal/visit"
 	"parapet/model"
 	"parapet/model/wire"
@@ -80,8 +80,8 @@ func idempotency(ctx context.Context, key string, in any) (*model.IdempotencyKey
 	if err != nil {
 		return nil, fmt.Errorf("encode input: %w", err)
 	}
-	request := jsontext.Value(written)
-	if err := request.Canonicalize(jsontext.CanonicalizeRawInts(false)); err != nil {
+	request, err := strictjson.Canonical(written)
+	if err != nil {
 		return nil, fmt.Errorf("encode input: %w", err)
 	}
 	operation := "mutation " + graphql.GetFieldContext(ctx).Field.Name

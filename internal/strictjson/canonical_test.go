@@ -1,0 +1,30 @@
+package strictjson
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestCanonicalComparesNumbersByValue(t *testing.T) {
+	t.Parallel()
+	for want, spellings := range map[string][]string{
+		`5e1`:                 {`50`, `50.0`, `5e1`, `5E+1`, `0.5e2`, `500e-1`},
+		`5`:                   {`5`, `5.000`, `0.05e2`},
+		`-25e-3`:              {`-0.025`, `-2.5e-2`, `-25E-3`},
+		`0`:                   {`0`, `-0`, `0.0`, `0e7`, `-0.0e-7`},
+		`9007199254740993`:    {`9007199254740993`, `9007199254740993.0`},
+		`9007199254740992`:    {`9007199254740992`},
+		`[1,"50.0",{"a":2}]`:  {` [ 1.0, "50.0" , {"a":2.00} ] `},
+		`{"a":"\"1.0","b":1}`: {`{"b":1.0,"a":"\"1.0"}`, `{"a":"\u00221.0","b":10e-1}`},
+		`1e99999999999`:       {`1e99999999999`},
+	} {
+		for _, spelling := range spellings {
+			got, err := Canonical([]byte(spelling))
+			require.NoError(t, err, spelling)
+			require.Equal(t, want, string(got), spelling)
+		}
+	}
+	_, err := Canonical([]byte(`{"a":`))
+	require.Error(t, err)
+}
