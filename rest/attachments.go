@@ -55,7 +55,6 @@ func (c *call) sendFile(a *wire.Attachment, content io.Reader) error {
 	header.Set("Content-Type", a.ContentType)
 	header.Set("Content-Length", strconv.FormatInt(a.Size, 10))
 	header.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": a.FileName}))
-	header.Set("X-Content-Type-Options", "nosniff")
 	header.Set("Content-Security-Policy", "default-src 'none'; sandbox")
 	c.WriteHeader(http.StatusOK)
 	if c.request.Method == http.MethodHead {

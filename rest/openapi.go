@@ -86,6 +86,7 @@ func (d *door) publish(doc *huma.OpenAPI) error {
 	forms := map[string][]byte{"json": asJSON, "yaml": asYAML}
 	for _, form := range slices.Sorted(maps.Keys(forms)) {
 		d.mux.Handle("GET "+version+"/openapi."+form, d.public(func(_ context.Context, c *call) error {
+			c.Header().Set("Cache-Control", "no-cache") // asked for again, and mostly not sent again
 			c.send(http.StatusOK, "application/"+form, forms[form])
 			return nil
 		}))

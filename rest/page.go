@@ -37,7 +37,6 @@ func (d *door) publishPage() error {
 		d.mux.Handle("GET "+address, d.public(func(_ context.Context, c *call) error {
 			header := c.Header()
 			header.Set("Content-Security-Policy", pagePolicy)
-			header.Set("X-Content-Type-Options", "nosniff")
 			header.Set("Referrer-Policy", "no-referrer")
 			header.Set("Cache-Control", "no-cache") // asked for again, and mostly not sent again
 			c.send(http.StatusOK, entry.mediaType, content)

@@ -198,7 +198,9 @@ func (m *Monitor) connect(ctx context.Context) (*bare, server, error) {
 	dial := config.DialFunc
 	config.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
 		socket, err := dial(ctx, network, address)
-		b.socket, at.address = socket, address
+		if b.Conn == nil { // later calls cancel a query
+			b.socket, at.address = socket, address
+		}
 		return socket, err
 	}
 	conn, err := pgx.ConnectConfig(ctx, config)
