@@ -134,7 +134,7 @@ func provoked(t *testing.T, b *modeltest.Bundle) {
 		insert into river.river_job (kind, queue, state, args, max_attempts, finalized_at, scheduled_at)
 			values ('release_payout', 'payouts', 'discarded', '{}', 1, now(), now() - interval '1 hour'), ('evaluate_policies', 'matching', 'retryable', '{}', 25, null, now()), ('sweep', 'sweeps', 'available', '{}', 1, null, now() - interval '1 hour')`)
 	require.NoError(t, err)
-	require.NoError(t, b.Service.CheckInvariants(t.Context())) // finds the forgeries, and stops releases
+	require.NoError(t, b.Service.CheckInvariants(t.Context()))          // finds the forgeries, and stops releases
 	require.NoError(t, b.Service.ShiftClock(t.Context(), 25*time.Hour)) // not After: the events wait for the relay meanwhile
 }
 

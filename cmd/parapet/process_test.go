@@ -49,6 +49,7 @@ func cloudOn(t *testing.T, bundle *modeltest.Bundle, settings ...string) *cloud 
 		"PARAPET_SEAL_KEYS=" + keys.Seal[0].ID + ":" + base64.StdEncoding.EncodeToString(keys.Seal[0].Secret),
 		"PARAPET_FINGERPRINT_KEY=" + base64.StdEncoding.EncodeToString(keys.Fingerprint),
 		"PARAPET_RAIL=" + rail.SimulatorName, "PARAPET_RATE_LIMIT=0", "PARAPET_CONNECTIONS=8",
+		"PARAPET_MORATORIA=false", // most tests bind after a quake
 	}, settings...)
 	return c
 }

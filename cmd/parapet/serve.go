@@ -61,8 +61,11 @@ func (s settings) serve(ctx context.Context) error {
 	if err := a.service.PublishShipped(ctx); err != nil {
 		return err
 	}
-	if err := a.service.ShipMoratoriumRules(ctx, true); err != nil {
+	if err := a.service.ShipMoratoriumRules(ctx, s.Moratoria); err != nil {
 		return err
+	}
+	if !s.Moratoria {
+		log.Warn("the shipped moratorium rules are off: cover is sold near active storms and fresh earthquakes")
 	}
 	if s.Rail == rail.SimulatorName || s.Rehearsal {
 		log.Warn("development switches are on: nobody is really paid or rehearsals are allowed", "rail", s.Rail, "rehearsal", s.Rehearsal)

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// moratoriumRules is how many shipped rules a database has.
+func moratoriumRules(t *testing.T, a *app) (n int) {
+	t.Helper()
+	require.NoError(t, a.db.Pool.QueryRow(t.Context(), "select count(*) from moratorium_rules where not disabled").Scan(&n))
+	return n
+}
+
+func TestDevelopmentHasMoratoriumRulesWhenAskedFor(t *testing.T) {
+	t.Parallel()
+	// Not t.TempDir: as root the database runs as another user, who cannot enter it.
+	dir, err := os.MkdirTemp("", "parapet-test-")
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
+	for _, asked := range []bool{true, false} {
+		s, err := startStack(t.Context(), devOptions{listen: "127.0.0.1:0", dataDir: dir, quiet: true, moratoria: asked})
+		require.NoError(t, err)
+		rules := moratoriumRules(t, s.app)
+		s.stop()
+		require.Equal(t, map[bool]int{true: 2, false: 0}[asked], rules)
+	}
+}
+
+func TestServeHasMoratoriumRulesUnlessTheyAreSwitchedOff(t *testing.T) {
+	t.Parallel()
+	c := newCloud(t, "PARAPET_MORATORIA=true") // the later setting counts
+	c.start(t, "parapet").kill()
+	rules, err := c.Service.ListMoratoriumRules(t.Context(), c.Operator)
+	require.NoError(t, err)
+	require.Len(t, rules, 2)
+	c.environment = append(c.environment, "PARAPET_MORATORIA=false")
+	c.start(t, "parapet").kill()
+	rules, err = c.Service.ListMoratoriumRules(t.Context(), c.Operator)
+	require.NoError(t, err)
+	require.Empty(t, rules)
+}
+
+func TestMoratoriumRulesAreOnByDefault(t *testing.T) {
+	s, err := loadSettings()
+	require.NoError(t, err)
+	require.True(t, s.Moratoria)
+}
