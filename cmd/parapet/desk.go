@@ -31,7 +31,7 @@ func (a *app) openDesk(queue *jobs.Queue, keys model.Keys) error {
 	}
 	config := signin.Config{
 		More: more, Issuer: a.settings.Issuers[0], Client: a.settings.DeskClient, Secret: a.settings.DeskSecret,
-		Origin: a.settings.BaseURL, Plain: a.settings.Loopback, Now: time.Now,
+		Origin: a.settings.BaseURL, Plain: a.settings.Loopback, Now: time.Now, Sessions: a.service,
 		Links: []signin.Link{
 			{Path: jobsPath + "/jobs", Title: "Jobs", About: "What is queued, runs or failed: River's console, with retry, cancel and pause."},
 			{Path: auditPath, Title: "Audit log", About: "What operators did and what was refused, as CSV, the newest first."},

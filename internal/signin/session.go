@@ -23,6 +23,7 @@ const (
 
 // session is who is signed in, and until when.
 type session struct {
+	ID     string    `json:"id"`
 	Name   string    `json:"name"`
 	Client string    `json:"client"`
 	Until  time.Time `json:"until"`

@@ -34,8 +34,8 @@ const (
 )
 
 const (
-	// sessionLife bounds a sign-in: a cookie cannot be called back, so whoever is no
-	// operator any more is out within the hour, and the issuer is asked again.
+	// sessionLife bounds a sign-in: the issuer does not say when somebody stops being an
+	// operator, so it is asked again every hour.
 	sessionLife = time.Hour
 	signInLife  = 10 * time.Minute // to type a password and find the second factor
 	issuerTime  = 10 * time.Second
@@ -58,8 +58,17 @@ type Config struct {
 	Now   func() time.Time
 	HTTP  *http.Client // to reach the issuer; nil means one that follows no redirect
 	Links []Link       // what the operators' page leads to
+	// Sessions ends sessions before they expire, on every node. Required.
+	Sessions Sessions
 	// Heard is told of who signed in, and of who was refused with why; nil tells nobody.
 	Heard func(ctx context.Context, who model.Actor, refused error)
+}
+
+// Sessions remembers which sessions were ended. Its methods may be called from several
+// goroutines.
+type Sessions interface {
+	EndSession(ctx context.Context, id string, expiresAt time.Time) error
+	SessionEnded(ctx context.Context, id string) (bool, error)
 }
 
 // Link leads to a page behind the sign-in.
@@ -78,8 +87,8 @@ type Desk struct {
 // New makes a desk. It asks the issuer nothing yet, so a service starts while its
 // issuer is down.
 func New(config Config) (*Desk, error) {
-	if config.Issuer == "" || config.Client == "" || config.Now == nil {
-		return nil, errors.New("sign-in needs an issuer, a client and a clock")
+	if config.Issuer == "" || config.Client == "" || config.Now == nil || config.Sessions == nil {
+		return nil, errors.New("sign-in needs an issuer, a client, a clock and a store of ended sessions")
 	}
 	if config.HTTP == nil {
 		config.HTTP = &http.Client{Timeout: issuerTime, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
@@ -106,42 +115,6 @@ func (d *Desk) Doors() map[string]http.Handler {
 		"GET " + backPath:   http.HandlerFunc(d.back),
 		"POST " + leavePath: d.origins.Handler(http.HandlerFunc(d.leave)),
 	}
-}
-
-// Guard lets signed-in operators through to next, which finds them by Operator. It
-// sends other readers to the issuer, and refuses what another site asked for.
-func (d *Desk) Guard(next http.Handler) http.Handler {
-	return d.origins.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var s session
-		if !d.read(r, sessionCookie, &s) || !d.config.Now().Before(s.Until) {
-			d.unknown(w, r)
-			return
-		}
-		who := model.Actor{Kind: model.ActorOperator, Name: s.Name, Client: s.Client, Scopes: []model.Scope{model.ScopeOperator}, Until: s.Until}
-		if v := visit.From(r.Context()); v != nil {
-			v.Known(who)
-		}
-		w.Header().Set("Cache-Control", "no-store")
-		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), operatorKey{}, who)))
-	}))
-}
-
-type operatorKey struct{}
-
-// Operator is who was let through by Guard.
-func Operator(ctx context.Context) (model.Actor, bool) {
-	who, ok := ctx.Value(operatorKey{}).(model.Actor)
-	return who, ok
-}
-
-// unknown sends a page's reader to the issuer; a script in a page, which cannot
-// follow, is told.
-func (d *Desk) unknown(w http.ResponseWriter, r *http.Request) {
-	if dest := r.Header.Get("Sec-Fetch-Dest"); r.Method != http.MethodGet || dest != "" && dest != "document" {
-		show(w, http.StatusUnauthorized, content{Title: "Signed out", Text: "Your sign-in has ended. Load the page again.", Enter: enterPath})
-		return
-	}
-	http.Redirect(w, r, enterPath+"?"+url.Values{"to": {r.URL.RequestURI()}}.Encode(), http.StatusSeeOther)
 }
 
 func (d *Desk) welcome(w http.ResponseWriter, r *http.Request) {
@@ -203,7 +176,7 @@ func (d *Desk) back(w http.ResponseWriter, r *http.Request) {
 	if !who.Until.IsZero() && who.Until.Before(until) {
 		until = who.Until
 	}
-	if err := d.write(w, sessionCookie, session{Name: who.Name, Client: who.Client, Until: until}, until); err != nil {
+	if err := d.write(w, sessionCookie, session{ID: rand.Text(), Name: who.Name, Client: who.Client, Until: until}, until); err != nil {
 		d.fail(w, r, http.StatusInternalServerError, "The sign-in could not be kept.", err)
 		return
 	}
@@ -241,7 +214,14 @@ func (d *Desk) more() (options []oauth2.AuthCodeOption) {
 	return options
 }
 
-func (d *Desk) leave(w http.ResponseWriter, _ *http.Request) {
+// leave ends the session on every node, so that a copy of the cookie opens nothing.
+func (d *Desk) leave(w http.ResponseWriter, r *http.Request) {
+	if s, known := d.session(r); known {
+		if err := d.config.Sessions.EndSession(r.Context(), s.ID, s.Until); err != nil {
+			d.fail(w, r, http.StatusServiceUnavailable, "You could not be signed out. Try again in a minute.", err)
+			return
+		}
+	}
 	d.drop(w, sessionCookie)
 	show(w, http.StatusOK, content{Title: "Signed out", Text: "You are signed out here. The issuer may still know you.", Enter: enterPath + "?again"})
 }

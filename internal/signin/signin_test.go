@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -34,6 +36,32 @@ type world struct {
 	lie    func(map[string]any)           // about the token answer; nil is honest
 	heard  func(who model.Actor, e error) // nil hears nothing
 	asked  url.Values                     // with the last request for a token
+
+	sessions sessions
+}
+
+// sessions are those that were ended, as two nodes share them.
+type sessions struct {
+	ended sync.Map
+	down  atomic.Bool
+}
+
+var errSessionsDown = errors.New("the database is away")
+
+func (s *sessions) EndSession(_ context.Context, id string, _ time.Time) error {
+	if s.down.Load() {
+		return errSessionsDown
+	}
+	s.ended.Store(id, true)
+	return nil
+}
+
+func (s *sessions) SessionEnded(_ context.Context, id string) (bool, error) {
+	if s.down.Load() {
+		return false, errSessionsDown
+	}
+	_, ended := s.ended.Load(id)
+	return ended, nil
 }
 
 func (w *world) now() time.Time { return time.Now().Add(time.Duration(w.later.Load())) }
@@ -61,7 +89,7 @@ func newWorld(t *testing.T) *world {
 	mux.HandleFunc("POST /token", w.token)
 	w.config = signin.Config{
 		Issuer: issuer.URL, Client: "console", Keys: [][]byte{bytes.Repeat([]byte{1}, 32)}, Plain: true, Now: w.now,
-		Links: []signin.Link{{Path: "/ops/page", Title: "A page"}},
+		Links: []signin.Link{{Path: "/ops/page", Title: "A page"}}, Sessions: &w.sessions,
 		Heard: func(_ context.Context, who model.Actor, refused error) {
 			if w.heard != nil {
 				w.heard(who, refused)
@@ -329,15 +357,37 @@ func TestAnotherSiteCannotPressButtons(t *testing.T) {
 	require.Equal(t, http.StatusOK, answer.status)
 }
 
-func TestSigningOut(t *testing.T) {
+func TestSigningOutEndsTheSessionAndNotOnlyTheCookie(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	b := w.browser(t)
+	address, err := url.Parse(w.desk.URL + "/ops")
+	require.NoError(t, err)
+	b, other := w.browser(t), w.browser(t)
 	b.signIn("olga")
+	other.signIn("olga")
+	copied := b.client.Jar.Cookies(address)[0]
+	open := func() int {
+		answer, _ := w.browser(t).ask(http.MethodGet, "/ops/page", nil, "Cookie", copied.Name+"="+copied.Value)
+		return answer.status
+	}
+	require.Equal(t, http.StatusOK, open())
+
+	w.sessions.down.Store(true)
+	require.Equal(t, http.StatusServiceUnavailable, open(), "a session that cannot be checked opens nothing")
 	answer, _ := b.ask(http.MethodPost, "/ops/sign-out", url.Values{}, "Sec-Fetch-Site", "same-origin")
+	require.Equal(t, http.StatusServiceUnavailable, answer.status)
+	w.sessions.down.Store(false)
+	require.Equal(t, http.StatusOK, open(), "nothing was ended, and the page said so")
+
+	answer, _ = b.ask(http.MethodPost, "/ops/sign-out", url.Values{}, "Sec-Fetch-Site", "same-origin")
 	require.Equal(t, http.StatusOK, answer.status)
+	require.Equal(t, http.StatusSeeOther, open())
 	answer, _ = b.ask(http.MethodGet, "/ops/page", nil)
 	require.Equal(t, http.StatusSeeOther, answer.status)
+	answer, _ = other.ask(http.MethodGet, "/ops/page", nil)
+	require.Equal(t, http.StatusOK, answer.status, "another session of the same person goes on")
+	answer, _ = w.browser(t).ask(http.MethodPost, "/ops/sign-out", url.Values{}, "Sec-Fetch-Site", "same-origin")
+	require.Equal(t, http.StatusOK, answer.status, "who is not signed in may sign out")
 }
 
 func TestCookiesOfOurOwnOnly(t *testing.T) {

@@ -1,0 +1,27 @@
+package model
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// EndSession ends a session of the operators' pages on every node. It is remembered
+// until expiresAt, when its cookie ends by itself; those that have expired are deleted.
+func (s *Service) EndSession(ctx context.Context, id string, expiresAt time.Time) error {
+	_, err := s.pool.Exec(ctx, `with expired as (delete from ended_sessions where expires_at < clock_timestamp() - interval '1 day')
+		insert into ended_sessions (id, expires_at) values ($1, $2) on conflict do nothing`, id, expiresAt)
+	if err != nil {
+		return explain(fmt.Errorf("end session: %w", err))
+	}
+	return nil
+}
+
+// SessionEnded reports whether EndSession has ended a session.
+func (s *Service) SessionEnded(ctx context.Context, id string) (ended bool, err error) {
+	err = s.pool.QueryRow(ctx, "select exists (select from ended_sessions where id = $1)", id).Scan(&ended)
+	if err != nil {
+		return false, explain(fmt.Errorf("read ended sessions: %w", err))
+	}
+	return ended, nil
+}
