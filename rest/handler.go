@@ -56,6 +56,8 @@ type Config struct {
 	// from everybody else; nil means 1000 requests a second, 2000 in one go, on this
 	// node alone, and nothing where Limiter is Unlimited.
 	Strangers Limiter
+	// ReadWithin is how long a caller may take to read an answer; 30 s when zero.
+	ReadWithin time.Duration
 	// Tracer makes a span of every request; nil makes none.
 	Tracer trace.Tracer
 	// Refused is told who was refused for want of a permission; nil tells nobody.

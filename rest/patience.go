@@ -71,6 +71,19 @@ func (c *call) hurry() (lift func()) {
 	return func() { _ = control.SetReadDeadline(time.Time{}) }
 }
 
+// readTimeout is how long a caller may take to read an answer, 10 MiB at 3 Mbit/s. One who
+// reads a byte now and then must not keep an answer in memory.
+const readTimeout = 30 * time.Second
+
+// boundReading bounds the time in which the answer that begins now is read, unless it
+// goes on by design.
+func (c *call) boundReading() {
+	if c.readBy == nil || c.lasts {
+		return
+	}
+	_ = http.NewResponseController(c.ResponseWriter).SetWriteDeadline(c.readBy()) // else it is not a connection
+}
+
 // lost tells whether an error that nobody explained comes from a connection that
 // broke, or from a database that is not there any more.
 func (d *door) lost(ctx context.Context, err error) bool {
@@ -88,6 +101,7 @@ func (d *door) lost(ctx context.Context, err error) bool {
 // when the caller of lasting says so, and not with the time that requests have.
 func (c *call) lasting(ctx context.Context) (context.Context, context.CancelFunc) {
 	c.unbound()
+	c.lasts = true
 	lasting, end := context.WithCancel(context.WithoutCancel(ctx))
 	release := context.AfterFunc(c.connection, end)
 	return lasting, func() { release(); end() }
