@@ -79,3 +79,45 @@ func TestChunkedRequestEndsItsConnection(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 2, strings.Count(string(text), "HTTP/1.1 "), "one length keeps the connection")
 }
+
+func TestRequestsThatHTTPCannotReadAreAnsweredWithProblems(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewUnstartedServer(open(t, func(*rest.Config) {}))
+	server.Listener = rest.ProblemListener(server.Listener)
+	server.Config.MaxHeaderBytes = 1 << 10
+	server.Start()
+	t.Cleanup(server.Close)
+	for name, test := range map[string]struct {
+		request, detail string
+		status          int
+	}{
+		"headers too long":    {"GET /healthz HTTP/1.1\r\nHost: x\r\nA: " + strings.Repeat("a", 8<<10) + "\r\n\r\n", "fewer or shorter headers", 431},
+		"no HTTP":             {"hello\r\n\r\n", "cannot be read", 400},
+		"no host":             {"GET / HTTP/1.1\r\n\r\n", "missing required Host header", 400},
+		"malformed header":    {"GET / HTTP/1.1\r\nHost: x\r\nA b: c\r\n\r\n", "HTTP", 400},
+		"two lengths":         {"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", "HTTP", 400},
+		"unknown expectation": {"POST / HTTP/1.1\r\nHost: x\r\nExpect: miracles\r\nContent-Length: 0\r\n\r\n", "100-continue", 417},
+		"unknown encoding":    {"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n\r\n", "chunked", 400},
+		"unknown version":     {"GET / HTTP/3.7\r\nHost: x\r\n\r\n", "HTTP/1.1", 400},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			answer, err := http.ReadResponse(bufio.NewReader(send(t, server, test.request)), nil)
+			require.NoError(t, err)
+			body, err := io.ReadAll(answer.Body)
+			require.NoError(t, err)
+			require.NoError(t, answer.Body.Close())
+			require.Equal(t, test.status, answer.StatusCode)
+			require.Equal(t, "application/problem+json", answer.Header.Get("Content-Type"))
+			require.Equal(t, "nosniff", answer.Header.Get("X-Content-Type-Options"))
+			p := refused(t, &reply{answer.StatusCode, answer.Header, body})
+			require.Equal(t, test.status, p.Status)
+			require.Contains(t, p.Detail, test.detail)
+			require.Equal(t, answer.Header.Get("X-Request-Id"), p.RequestID)
+		})
+	}
+	answer, err := http.Get(server.URL + "/healthz")
+	require.NoError(t, err)
+	require.NoError(t, answer.Body.Close())
+	require.Equal(t, http.StatusOK, answer.StatusCode)
+}

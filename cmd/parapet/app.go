@@ -218,7 +218,7 @@ func (a *app) run(ctx context.Context, listener, metrics net.Listener) error {
 		server.RegisterOnShutdown(a.service.EndWaits)
 		server.RegisterOnShutdown(a.graphql.Close)
 		group.Go(func() error {
-			err := serveUntil(ctx, server, listener)
+			err := serveUntil(ctx, server, rest.ProblemListener(listener))
 			a.graphql.Close() // the server does not wait for WebSockets
 			return err
 		})

@@ -1,0 +1,98 @@
+package rest
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"parapet/model"
+	"parapet/model/wire"
+)
+
+// ProblemListener makes the connections of a server answer with problem documents where
+// net/http answers by itself, before a handler sees the request. It has no hook for
+// these answers, but each is one write of a known form. No input is answered with 5xx.
+func ProblemListener(listener net.Listener) net.Listener { return problemListener{listener} }
+
+type problemListener struct{ net.Listener }
+
+// Accept implements net.Listener.
+func (l problemListener) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		return problemConn{tcp}, nil
+	}
+	return conn, err
+}
+
+// problemConn keeps the methods of TCP connections that net/http looks for.
+type problemConn struct{ *net.TCPConn }
+
+// ownHeaders are the whole headers of what net/http answers to requests it cannot read;
+// ownStatus begins its answer to an expectation other than 100-continue. Handlers write
+// neither.
+const (
+	ownHeaders  = "\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n"
+	ownStatus   = "HTTP/1.1 417 "
+	ownAtMost   = 1 << 10
+	statusStart = "HTTP/1.1 "
+)
+
+// Write implements net.Conn.
+func (c problemConn) Write(p []byte) (int, error) {
+	if len(p) > ownAtMost || !bytes.HasPrefix(p, []byte(statusStart)) {
+		return c.TCPConn.Write(p)
+	}
+	line, headers, _ := bytes.Cut(p, []byte("\r\n"))
+	if !bytes.HasPrefix(p, []byte(ownStatus)) && !bytes.HasPrefix(headers, []byte(ownHeaders[2:])) {
+		return c.TCPConn.Write(p)
+	}
+	status, text, _ := strings.Cut(strings.TrimPrefix(string(line), statusStart), " ")
+	if _, err := c.TCPConn.Write(unreadable(status, text)); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// unreadable is the answer to a request that net/http did not read, from the status and
+// text of its own answer.
+func unreadable(own, text string) []byte {
+	status, detail := http.StatusBadRequest, "Its request line or a header cannot be read: send HTTP/1.1 as RFC 9112 has it."
+	switch own {
+	case "417":
+		status, detail = http.StatusExpectationFailed, "The only expectation that is met is 100-continue: send no other Expect header."
+	case "431":
+		status, detail = http.StatusRequestHeaderFieldsTooLarge, "The request line and the headers are too long: send fewer or shorter headers, 64 KiB at most."
+	case "501":
+		detail = "The only transfer encoding that is read is chunked: send the body in chunks, or with its Content-Length."
+	case "505":
+		detail = "Use HTTP/1.1."
+	default:
+		if _, cause, named := strings.Cut(text, ": "); named {
+			detail = fmt.Sprintf("The request is not HTTP/1.1: %s.", cause)
+		}
+	}
+	c := &call{instance: "/", id: uuid.Must(uuid.NewV7()).String()}
+	document := c.problem(&model.Error{Code: model.CodeParameterInvalid, Detail: detail})
+	document.Status = status
+	body, err := wire.Encode(document)
+	if err != nil {
+		body = nil // cannot be: the document has nothing but text
+	}
+	var answer bytes.Buffer
+	fmt.Fprintf(&answer, "HTTP/1.1 %d %s\r\n", status, http.StatusText(status))
+	for _, header := range [][2]string{
+		{"Content-Type", problemType}, {"Content-Length", strconv.Itoa(len(body))}, {"X-Request-Id", c.id},
+		{"X-Content-Type-Options", "nosniff"}, {"Cache-Control", "no-store"}, {"Connection", "close"},
+	} {
+		fmt.Fprintf(&answer, "%s: %s\r\n", header[0], header[1])
+	}
+	answer.WriteString("\r\n")
+	answer.Write(body)
+	return answer.Bytes()
+}
