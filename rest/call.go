@@ -20,24 +20,24 @@ import (
 type call struct {
 	http.ResponseWriter
 
-	request    *http.Request    // with the short base address; path values are set
-	instance   string           // the path as it was called
-	base       string           // the base address as it was called
-	began      time.Time        // zero without a clock
-	id         string           // X-Request-Id
-	trace      place            // traceparent
-	route      *route           // nil until one was found
-	actor      model.Actor      // who asks; zero until authenticated
-	query      *query           // what was asked besides; nil until read
-	connection context.Context  //nolint:containedctx // of the connection, before a request's time bounds it
-	unbound    func()           // nobody watches any more how long it takes
-	readBy     func() time.Time // when an answer that begins now must have been read; nil without a clock
-	lasts      bool             // the answer has no end
-	status     int              // 0 until the answer has begun
-	cause      error            // why it failed, for the log
-	whole      bool             // the answer itself tells of its failure, whatever its status
-	cutShort   bool             // the connection ended before the request's body did
-	counted    bool             // the rate limit of the caller's address has counted it
+	request    *http.Request   // with the short base address; path values are set
+	instance   string          // the path as it was called
+	base       string          // the base address as it was called
+	began      time.Time       // zero without a clock
+	id         string          // X-Request-Id
+	trace      place           // traceparent
+	route      *route          // nil until one was found
+	actor      model.Actor     // who asks; zero until authenticated
+	query      *query          // what was asked besides; nil until read
+	connection context.Context //nolint:containedctx // of the connection, before a request's time bounds it
+	unbound    func()          // nobody watches any more how long it takes
+	readWithin time.Duration   // an answer, once it has begun
+	lasts      bool            // the answer has no end
+	status     int             // 0 until the answer has begun
+	cause      error           // why it failed, for the log
+	whole      bool            // the answer itself tells of its failure, whatever its status
+	cutShort   bool            // the connection ended before the request's body did
+	counted    bool            // the rate limit of the caller's address has counted it
 }
 
 func newCall(w http.ResponseWriter, r *http.Request) *call {
@@ -100,9 +100,7 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer unwatch()
 	c := newCall(w, r)
 	c.unbound = unwatch
-	if d.Now != nil {
-		c.readBy = func() time.Time { return d.Now().Add(cmp.Or(d.ReadWithin, readTimeout)) }
-	}
+	c.readWithin = cmp.Or(d.ReadWithin, readTimeout)
 	if len(r.TransferEncoding) > 0 && r.ProtoMajor == 1 {
 		// net/http takes away a Content-Length beside it, so that nobody can see whether there
 		// was one: what follows on such a connection cannot be trusted (RFC 9112 section 6.1).

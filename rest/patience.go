@@ -78,10 +78,9 @@ const readTimeout = 30 * time.Second
 // boundReading bounds the time in which the answer that begins now is read, unless it
 // goes on by design.
 func (c *call) boundReading() {
-	if c.readBy == nil || c.lasts {
-		return
+	if c.readWithin > 0 && !c.lasts {
+		_ = http.NewResponseController(c.ResponseWriter).SetWriteDeadline(time.Now().Add(c.readWithin)) // else it is not a connection
 	}
-	_ = http.NewResponseController(c.ResponseWriter).SetWriteDeadline(c.readBy()) // else it is not a connection
 }
 
 // lost tells whether an error that nobody explained comes from a connection that

@@ -17,6 +17,7 @@ var clockReaders = map[string]string{
 	"jobs/payout.go":         "the age of an order right before it is sent: a worker that was suspended must not send an old one",
 	"jobs/workers.go":        "how long a job took, for its line in the log",
 	"model/dbconn":           "how long a server has not answered, measured where it is waited for",
+	"rest/patience.go":       "a connection's deadlines are on the machine's clock",
 	"model/partner_cache.go": "the age of a cached answer; business time stays with the database",
 }
 
