@@ -27,6 +27,7 @@ type bank struct {
 	server *httptest.Server
 	ended  chan struct{}
 	ahead  atomic.Int64 // of its clock
+	voids  bool         // our side knows that it voids keys
 }
 
 func openBank(t *testing.T) *bank {
@@ -59,7 +60,7 @@ func (b *bank) railOf(address string, now func() time.Time) *httprail.Rail {
 	require.NoError(b.t, err)
 	return httprail.New(httprail.Config{
 		URL: base, Secrets: b.Secrets(), Now: now, Client: egress.New(egress.Config{Loopback: true}).Client(300 * time.Millisecond),
-		Capabilities: rail.Capabilities{KeyWindow: 24 * time.Hour},
+		Capabilities: rail.Capabilities{KeyWindow: 24 * time.Hour, Voids: b.voids},
 	})
 }
 

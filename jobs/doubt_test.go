@@ -92,7 +92,7 @@ func TestANoticeIsAnAnswer(t *testing.T) {
 		status string
 	}{
 		"no news":  {rail.Result{Outcome: rail.Unknown}, "reconciling"},
-		"a no":     {rail.Result{Outcome: rail.Refused, Code: "account_closed"}, "blocked"},
+		"a no":     {rail.Result{Outcome: rail.Refused, Code: "account_closed"}, "reconciling"}, // until an inquiry confirms it
 		"another":  {rail.Result{Outcome: rail.Accepted, Paid: money.New(1, "USD"), Payee: "iban ····3000", Reference: "r"}, "blocked"},
 		"a yes":    {rail.Result{Outcome: rail.Accepted, Paid: money.New(2_000_000, "USD"), Payee: "iban ····3000", Reference: "r"}, "released"},
 		"stranger": {rail.Result{Outcome: rail.Accepted, Paid: money.New(2_000_000, "USD"), Payee: "iban ····9999", Reference: "r"}, "blocked"},
@@ -123,7 +123,8 @@ func TestARefusalWaitsForTheCallUnderWay(t *testing.T) {
 }
 
 // TestARefusalThatComesLaterEndsItsKey lets the rail refuse by a notice what its answer
-// left in doubt: the payout goes out under the next key, which the invariants allow.
+// left in doubt, and confirm it when it is asked: the payout goes out under the next
+// key, which the invariants allow.
 func TestARefusalThatComesLaterEndsItsKey(t *testing.T) {
 	t.Parallel()
 	s := open(t)
@@ -132,7 +133,11 @@ func TestARefusalThatComesLaterEndsItsKey(t *testing.T) {
 		return rail.Result{Outcome: rail.Unknown, Err: errHung}
 	}}
 	snoozed(t, s.releaseBy(unheard, job))
-	require.NoError(t, s.notices(s.rail).Take(t.Context(), s.RailKey(job.ID, 1), rail.Result{Outcome: rail.Refused, Code: "account_closed"}))
+	refused := rail.Result{Outcome: rail.Refused, Code: "account_closed"}
+	require.NoError(t, s.notices(s.rail).Take(t.Context(), s.RailKey(job.ID, 1), refused))
+	require.Equal(t, "reconciling", s.read(job).Status)
+	unheard.inquire = func(context.Context, string) rail.Result { return refused }
+	require.NoError(t, s.releaseBy(unheard, job), "it is asked at once")
 	require.Equal(t, "rail_rejected", *s.read(job).BlockedReason)
 	other := s.Record(modeltest.IBAN(claim))
 	require.NoError(t, s.Service.RecordVerification(t.Context(), "acme", other.ID, s.rail.Name(), rail.CodeFound, true))

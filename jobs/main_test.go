@@ -273,6 +273,7 @@ type acting struct {
 	able    *rail.Capabilities
 	send    func(context.Context, rail.Instruction) rail.Result
 	inquire func(context.Context, string) rail.Result
+	void    func(context.Context, string) rail.Result
 }
 
 func (a *acting) Capabilities() rail.Capabilities {
@@ -294,6 +295,13 @@ func (a *acting) Inquire(ctx context.Context, key string) rail.Result {
 		return a.Rail.Inquire(ctx, key)
 	}
 	return a.inquire(ctx, key)
+}
+
+func (a *acting) Void(ctx context.Context, key string) rail.Result {
+	if a.void == nil {
+		return a.Rail.Void(ctx, key)
+	}
+	return a.void(ctx, key)
 }
 
 // number is a test number as a partner records it.

@@ -19,24 +19,35 @@ var (
 	mismatchCount = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "parapet_rail_mismatches_total", Help: "Payments that a rail says it made otherwise than ordered. Any increase needs a person at once.",
 	}, []string{"rail"})
+	contradictionCount = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "parapet_rail_contradictions_total", Help: "Answers of a rail against its own word: refused after accepted, or accepted after refused or given up. Any increase needs a person at once.",
+	}, []string{"rail"})
 )
 
 // RailFigures are what /metrics shows of rails.
-func RailFigures() []prometheus.Collector { return []prometheus.Collector{callCount, mismatchCount} }
+func RailFigures() []prometheus.Collector {
+	return []prometheus.Collector{callCount, mismatchCount, contradictionCount}
+}
 
 // record keeps what a rail said, whichever way it came.
 func record(ctx context.Context, service *model.Service, log *slog.Logger, from rail.Rail, order *model.Release, answer model.RailAnswer) (model.Ended, error) {
 	ended, err := service.EndRelease(ctx, from.Name(), order, answer)
-	if err == nil && ended.Mismatch {
-		alarm(ctx, log, from, order)
+	if err == nil {
+		alarm(ctx, log, from, order, ended)
 	}
 	return ended, err
 }
 
-// alarm tells that a rail paid something else than was asked.
-func alarm(ctx context.Context, log *slog.Logger, from rail.Rail, order *model.Release) {
-	mismatchCount.WithLabelValues(from.Name()).Inc()
-	log.ErrorContext(ctx, "rail mismatch", "rail", from.Name(), "payout", order.PayoutID, "key", order.Key)
+// alarm reports that a rail paid something else than was asked, or contradicts itself.
+func alarm(ctx context.Context, log *slog.Logger, from rail.Rail, order *model.Release, ended model.Ended) {
+	if ended.Mismatch {
+		mismatchCount.WithLabelValues(from.Name()).Inc()
+		log.ErrorContext(ctx, "rail mismatch", "rail", from.Name(), "payout", order.PayoutID, "key", order.Key)
+	}
+	if ended.Contradiction {
+		contradictionCount.WithLabelValues(from.Name()).Inc()
+		log.ErrorContext(ctx, "rail contradiction", "rail", from.Name(), "payout", order.PayoutID, "key", order.Key)
+	}
 }
 
 // ErrUnderway says that the rail's word cannot be taken while a call about the same
@@ -68,6 +79,13 @@ func (n *Notices) Take(ctx context.Context, key string, said rail.Result) error 
 		return nil // no news
 	case said.Outcome == rail.Refused && order.Underway:
 		return ErrUnderway
+	case said.Outcome == rail.Refused && order.Unclear:
+		// The money may have moved under a call whose answer was lost: only what the rail
+		// answers when it is asked frees the payout for another key.
+		noted, err := n.Service.NoteRefusal(ctx, n.Rail.Name(), order)
+		if err != nil || noted {
+			return err
+		}
 	}
 	_, err = record(ctx, n.Service, n.Log, n.Rail, order, answer(said, instruction(order)))
 	return err

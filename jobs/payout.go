@@ -65,10 +65,12 @@ func IdentityOf(r rail.Rail) model.RailIdentity {
 
 // Codes of doubt that are ours.
 const (
-	codeKeyForgotten = "key_forgotten" // not found, and too late to send again
-	codeCannotAsk    = "cannot_ask"    // the rail answers no inquiries
-	codeStopped      = "stopped"       // not found, and releases are stopped
-	codeOtherRail    = "other_rail"    // it was sent to a rail that is not this server's any more
+	codeKeyForgotten   = "key_forgotten"    // not found, and too late to send again
+	codeCannotAsk      = "cannot_ask"       // the rail answers no inquiries
+	codeStopped        = "stopped"          // not found, and releases are stopped
+	codeNotVoided      = "not_voided"       // not sent: an earlier key of the debt could not be voided
+	codeEarlierKeyPaid = "earlier_key_paid" // not sent: the rail paid under an earlier key of the debt
+	codeOtherRail      = "other_rail"       // it was sent to a rail that is not this server's any more
 )
 
 var errOtherRail = errors.New("it was sent to another rail before this server's was changed; only that rail's report, or an operator, tells")
@@ -153,19 +155,54 @@ func (w *releasePayout) pay(ctx context.Context, order *model.Release, expires t
 	} else {
 		result = w.send(ctx, order, expires)
 	}
-	w.gate.observe(result)
 	return heard(ctx, w.log, w.rail, order, result)
 }
 
 // send sends an order unless it has expired: a worker that was suspended may wake when
 // another one, or an operator, has long decided otherwise.
 func (w *releasePayout) send(ctx context.Context, order *model.Release, expires time.Time) rail.Result {
+	if done, result := w.voidGivenUp(ctx, order); !done {
+		return result
+	}
 	i := instruction(order)
 	i.ExpiresAt = expires
 	if i.Expired(w.clock()) {
 		return rail.Result{Outcome: rail.NotSent, Code: rail.CodeExpired}
 	}
-	return w.rail.Send(ctx, i)
+	result := w.rail.Send(ctx, i)
+	w.gate.observe(result)
+	return result
+}
+
+// voidGivenUp has the rail void the earlier keys of the debt, where it can, before the
+// next one is used. It is done when nothing of them can be paid any more.
+func (w *releasePayout) voidGivenUp(ctx context.Context, order *model.Release) (done bool, result rail.Result) {
+	if !w.rail.Capabilities().Voids {
+		return true, rail.Result{}
+	}
+	for _, key := range order.GivenUp {
+		said := w.rail.Void(ctx, key)
+		switch said.Outcome {
+		case rail.Refused:
+			if err := w.service.RecordVoid(ctx, key); err != nil {
+				return false, rail.Result{Outcome: rail.NotSent, Code: codeNotVoided, Err: err}
+			}
+		case rail.Accepted:
+			return false, w.recordPaid(ctx, key, said)
+		default:
+			return false, rail.Result{Outcome: rail.NotSent, Code: codeNotVoided, Err: said.Err}
+		}
+	}
+	return true, rail.Result{}
+}
+
+// recordPaid records that a key which was given up has paid: nothing more is sent.
+func (w *releasePayout) recordPaid(ctx context.Context, key string, said rail.Result) rail.Result {
+	sent, err := w.service.Sent(ctx, IdentityOf(w.rail), []string{key})
+	if order := sent[key]; err == nil && order != nil {
+		_, err = record(ctx, w.service, w.log, w.rail, order, answer(said, instruction(order)))
+	}
+	return rail.Result{Outcome: rail.NotSent, Code: codeEarlierKeyPaid, Err: err}
 }
 
 // heard counts a rail's answer and says what it means for the order.
@@ -195,6 +232,7 @@ func (w *releasePayout) settle(ctx context.Context, order *model.Release, expire
 		return rail.Result{Outcome: rail.Unknown, Code: codeCannotAsk}
 	}
 	result := w.rail.Inquire(ctx, order.Key)
+	w.gate.observe(result)
 	switch {
 	case result.Outcome != rail.NotFound:
 		return result

@@ -68,9 +68,7 @@ func (w *releaseSlice) slice(ctx context.Context, to rail.Slicer) (int, error) {
 		return answers, nil
 	})
 	for i, end := range ended {
-		if end.Mismatch {
-			alarm(ctx, w.log, to, orders[i])
-		}
+		alarm(ctx, w.log, to, orders[i], end)
 	}
 	return taken, err
 }

@@ -17,7 +17,7 @@ type findingRow struct {
 	CreatedAt    time.Time
 	Kind         string
 	Rail         string
-	ReportID     uuid.UUID `bun:"type:uuid"`
+	ReportID     *uuid.UUID `bun:"type:uuid"`
 	Line         *int
 	Partner      *string
 	PayoutID     *uuid.UUID `bun:"type:uuid"`
@@ -36,7 +36,7 @@ type Finding struct {
 	At           time.Time
 	Kind         FindingKind
 	Rail         string
-	ReportID     string
+	ReportID     *string // nil for what no report tells
 	Line         *int // of the report, from 1; nil for what is missing
 	Partner      *string
 	PayoutID     *string
@@ -47,7 +47,7 @@ type Finding struct {
 
 func (r *findingRow) public() Finding {
 	return Finding{
-		ID: nounFinding.id(r.ID), At: r.CreatedAt, Kind: r.Kind, Rail: r.Rail, ReportID: nounReport.id(r.ReportID), Line: r.Line,
+		ID: nounFinding.id(r.ID), At: r.CreatedAt, Kind: r.Kind, Rail: r.Rail, ReportID: nounReport.optional(r.ReportID), Line: r.Line,
 		Partner: r.Partner, PayoutID: nounPayout.optional(r.PayoutID), ClosedAt: r.ClosedAt, ClosedBy: r.ClosedBy, ClosedReason: r.ClosedReason,
 	}
 }

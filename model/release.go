@@ -38,8 +38,11 @@ type Release struct {
 	Age               time.Duration // since the first call under this key that may have reached the rail; a rail forgets keys
 	Doubts            int           // calls under this key that ended without a clear answer; workers that died do not count
 	NotSent           int           // calls under this key that sent nothing
+	GivenUp           []string      // earlier keys of the debt that the rail has not voided, where it may still pay under them
+	RefusalNoticed    bool          // the rail said on its own, and did not confirm, that it refused this key
+	Unclear           bool          // a call under this key ended without a clear answer, or nobody knows how; see Sent
 	Lease             time.Duration // from before the intent: nothing may be sent later
-	Underway          bool          // the call has no known end yet; see Sent
+	Underway          bool          // a call has no known end and its lease has not ended; see Sent
 	AskOnly           bool          // releases are stopped: nothing is sent again, also not under this key
 	Elsewhere         *RailIdentity // the other bank that was called under this key and alone knows its end: this one is neither asked nor sent to
 	Amount            money.Money
@@ -164,6 +167,7 @@ func (u *unit) order(row *payoutRow, method *payoutMethodRow, number account.Num
 	}
 	used := known.used[order.Key]
 	order.Doubts, order.NotSent, order.Lease = used.doubts, used.notSent, releaseLease
+	order.RefusalNoticed, order.GivenUp = used.refusalNoticed, known.givenUp[order.Key]
 	if used.first != nil {
 		order.Doubt, order.Age, order.Elsewhere = true, u.now.Sub(*used.first), used.elsewhere
 	}

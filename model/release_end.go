@@ -38,6 +38,8 @@ type Ended struct {
 	// Mismatch tells that money moved other than it was ordered: another amount or
 	// beneficiary, or a key that was given up. Somebody has to look at once.
 	Mismatch bool
+	// Contradiction tells that the rail's word is against what it said before.
+	Contradiction bool
 }
 
 // EndRelease records what the rail said of an order. Success is recorded whichever
@@ -71,19 +73,24 @@ func (s *Service) EndRelease(ctx context.Context, rail string, order *Release, a
 // under a key that was given up is nothing to try again.
 func (u *unit) end(rail string, out outgoing, order *Release, answer RailAnswer) (Ended, error) {
 	row := out.row
-	astray := answer.Outcome.paid() && order.Key != row.key()
-	ended := Ended{Mismatch: astray || answer.Outcome == OutcomeMismatch}
+	paid := answer.Outcome.paid()
+	astray := paid && (order.Key != row.key() || row.mayGoOut())
+	ended := Ended{Mismatch: astray || answer.Outcome == OutcomeMismatch, Contradiction: row.contradicts(order, answer)}
+	var err error
 	switch {
 	case astray && (row.underway() || row.Status == PayoutPending || row.Status == PayoutBlocked):
-		return ended, u.blockLocked(out.claim, row, BlockedRailMismatch)
-	case astray || !row.underway() || !answer.Outcome.paid() && order.Attempt != row.Attempts:
-		return ended, nil // the rail's word arrived another way, or is still to come
+		err = u.blockLocked(out.claim, row, BlockedRailMismatch)
+	case astray || !row.underway() || !paid && order.Attempt != row.Attempts:
+		// the rail's word arrived another way, or is still to come
+	default:
+		if order.Elsewhere == nil {
+			row.Provider = &rail
+		}
+		ended.Again, err = u.conclude(out.claim, row, order, answer)
 	}
-	if order.Elsewhere == nil {
-		row.Provider = &rail
+	if err == nil && ended.Contradiction {
+		err = u.recordContradiction(rail, out)
 	}
-	var err error
-	ended.Again, err = u.conclude(out.claim, row, order, answer)
 	return ended, err
 }
 

@@ -22,8 +22,11 @@ func (s *Service) Sent(ctx context.Context, rail RailIdentity, keys []string) (m
 		return nil, err
 	}
 	ids := slices.Collect(maps.Values(owners))
-	var attempts []attemptRow
-	err = s.db.NewSelect().Model(&attempts).DistinctOn("key").Where("payout_id in (?)", bun.List(ids)).Where("key in (?)", bun.List(keys)).
+	var attempts []sentRow
+	err = s.db.NewSelect().Model(&attempts).ColumnExpr("distinct on (key) key, payout_id, number").
+		ColumnExpr("bool_or(ended_at is null and started_at > "+businessNow+" - ? * interval '1 second') over (partition by key) as underway", releaseLease.Seconds()).
+		ColumnExpr("bool_or(coalesce(outcome, 'unknown') = 'unknown') over (partition by key) as unclear, bool_or(refusal_noticed_at is not null) over (partition by key) as refusal_noticed").
+		Where("payout_id in (?)", bun.List(ids)).Where("key in (?)", bun.List(keys)).
 		Where("(rail_identity is null and rail = ?0 or rail_identity in (select id from rail_identities where bank = (select bank from rail_identities where id = ?1)))", rail.Name, rail.ID()).
 		Where("outcome is distinct from 'not_sent'").OrderExpr("key, number desc").Scan(ctx)
 	if err != nil {
@@ -45,11 +48,22 @@ func (s *Service) Sent(ctx context.Context, rail RailIdentity, keys []string) (m
 			return nil, fmt.Errorf("open account of %s: %w", nounPayoutMethod.id(method.ID), err)
 		}
 		sent[attempt.Key] = &Release{
-			Partner: row.Partner, PayoutID: nounPayout.id(row.ID), Attempt: attempt.Number, Key: attempt.Key, Underway: attempt.EndedAt == nil,
+			Partner: row.Partner, PayoutID: nounPayout.id(row.ID), Attempt: attempt.Number, Key: attempt.Key, Underway: attempt.Underway,
+			Unclear: attempt.Unclear, RefusalNoticed: attempt.RefusalNoticed,
 			Amount: row.money(), Number: number, Beneficiary: account.Beneficiary{Name: method.BeneficiaryName, Country: method.BeneficiaryCountry},
 		}
 	}
 	return sent, nil
+}
+
+// sentRow is the last call under a key, with what is true of all of them.
+type sentRow struct {
+	bun.BaseModel `bun:"table:payout_attempts"`
+
+	PayoutID                          uuid.UUID `bun:"type:uuid"`
+	Key                               string
+	Number                            int
+	Underway, Unclear, RefusalNoticed bool `bun:",scanonly"`
 }
 
 // paid are payouts and the methods they go to.

@@ -30,7 +30,7 @@ const FindingMissing FindingKind = "missing"
 
 // FindingKinds lists what a report and our payouts can differ in.
 func FindingKinds() []FindingKind {
-	return []FindingKind{FindingMissing, ResultUnknown, ResultAmount, ResultBeneficiary, ResultState, ResultDuplicate}
+	return []FindingKind{FindingMissing, ResultUnknown, ResultAmount, ResultBeneficiary, ResultState, ResultDuplicate, FindingContradiction}
 }
 
 // heed does what one line says.
@@ -220,7 +220,7 @@ func (m *matching) find(line *lineRow) {
 	if !slices.Contains(FindingKinds(), *line.Result) {
 		return
 	}
-	row := &findingRow{ID: newID(), CreatedAt: m.now, Kind: *line.Result, Rail: line.Rail, ReportID: line.ReportID, Line: &line.Number}
+	row := &findingRow{ID: newID(), CreatedAt: m.now, Kind: *line.Result, Rail: line.Rail, ReportID: &line.ReportID, Line: &line.Number}
 	if line.payout != nil {
 		if out, ok := m.locked[*line.payout]; ok {
 			row.Partner, row.PayoutID = &out.row.Partner, &out.row.ID

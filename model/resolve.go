@@ -68,21 +68,27 @@ func (u *unit) resolve(ctx context.Context, claim *claimRow, row *payoutRow, in 
 	}
 }
 
-// unpaid ends a key by evidence as a definite refusal of the rail does. No evidence is
-// good while a worker has the key: it may be sending it again.
+// unpaid ends a key by evidence as a definite refusal of the rail does. Every call under
+// the key counts, not the last one alone: no evidence is good while a worker may be
+// sending it, nor against a call that the rail accepted.
 func (u *unit) unpaid(ctx context.Context, claim *claimRow, row *payoutRow) error {
-	last := new(attemptRow)
-	err := u.NewSelect().Model(last).Where("payout_id = ?", row.ID).Where("partner = ?", row.Partner).Where("number = ?", row.Attempts).Scan(ctx)
-	switch {
-	case err != nil:
-		return fmt.Errorf("read attempt: %w", err)
-	case last.EndedAt == nil && row.NextAttemptAt != nil && row.NextAttemptAt.After(u.now):
-		return Fail(CodeStateConflict, "The rail is being asked about it, and it may go out once more under the same key; resolve it in a minute.")
+	var calls []attemptRow
+	err := u.NewSelect().Model(&calls).Where("payout_id = ?", row.ID).Where("partner = ?", row.Partner).Where("key = ?", row.key()).Scan(ctx)
+	if err != nil {
+		return fmt.Errorf("read attempts: %w", err)
+	}
+	for _, call := range calls {
+		switch {
+		case call.EndedAt == nil && call.StartedAt.Add(releaseLease).After(u.now):
+			return Fail(CodeStateConflict, "The rail is being asked about it, and it may go out once more under the same key; resolve it in a minute.")
+		case call.Outcome != nil && *call.Outcome == string(OutcomeAccepted):
+			return Fail(CodeStateConflict, "The rail accepted it in call %d (%s): what it did is to be cleared up with the rail, and the payout is released.", call.Number, orEmpty(call.ProviderReference))
+		}
 	}
 	_, err = u.NewUpdate().Model((*attemptRow)(nil)).Set("outcome = ?", OutcomeRefused).Set("code = 'evidence'").Set("ended_at = coalesce(ended_at, ?)", u.now).
-		Where("payout_id = ?", row.ID).Where("partner = ?", row.Partner).Where("number = ?", row.Attempts).Exec(ctx)
+		Where("payout_id = ?", row.ID).Where("partner = ?", row.Partner).Where("key = ?", row.key()).Where("coalesce(outcome, 'unknown') = 'unknown'").Exec(ctx)
 	if err != nil {
-		return fmt.Errorf("finish attempt: %w", err)
+		return fmt.Errorf("finish attempts: %w", err)
 	}
 	row.KeyNumber++
 	return u.block(ctx, claim, row, BlockedOperator)

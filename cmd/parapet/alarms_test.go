@@ -130,6 +130,7 @@ func provoked(t *testing.T, b *modeltest.Bundle) {
 	_, err = b.DB.Pool.Exec(t.Context(), `insert into deliveries (id, partner, created_at, updated_at, endpoint_id, event_id, sequence, subject_id, status, tries, attempts)
 			select gen_random_uuid(), partner, now(), now(), id, gen_random_uuid(), 1, gen_random_uuid(), 'parked', 10, '[]' from webhook_endpoints;
 		update webhook_progress set failures = 10;
+		insert into findings (id, created_at, kind, rail) values (gen_random_uuid(), now(), 'contradiction', 'scripted');
 		update claims set status = 'deferred', next_review_at = now() where status = 'approved';
 		insert into river.river_job (kind, queue, state, args, max_attempts, finalized_at, scheduled_at)
 			values ('release_payout', 'payouts', 'discarded', '{}', 1, now(), now() - interval '1 hour'), ('evaluate_policies', 'matching', 'retryable', '{}', 25, null, now()), ('sweep', 'sweeps', 'available', '{}', 1, null, now() - interval '1 hour')`)

@@ -68,6 +68,9 @@ func bankSays(t *testing.T, books string) map[string]int64 {
 	require.NoError(t, err)
 	paid := make(map[string]int64, len(entries))
 	for _, entry := range entries {
+		if entry.Told.Status != "accepted" {
+			continue // a key that was voided
+		}
 		require.NotContains(t, paid, entry.PayoutID, "paid twice")
 		require.Equal(t, "USD", entry.Told.Amount.Currency)
 		paid[entry.PayoutID] = entry.Told.Amount.Amount

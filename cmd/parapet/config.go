@@ -42,6 +42,7 @@ type settings struct {
 	RailURL        string        `env:"PARAPET_RAIL_URL" envDefault:"" help:"rail http: the base address of its protocol, https"`
 	RailSecrets    []string      `env:"PARAPET_RAIL_SECRET" secret:"true" help:"rail http: base64 of at least 32 bytes shared with the rail; two, separated by a comma, while it is replaced: the first signs"`
 	RailKeyWindow  time.Duration `env:"PARAPET_RAIL_KEY_WINDOW" envDefault:"24h" help:"rail http: how long it promises to remember an idempotency key; 0: for ever"`
+	RailVoids      bool          `env:"PARAPET_RAIL_VOIDS" envDefault:"false" help:"rail http: it offers POST /transfers/{key}/void, which is then asked before a next key of the same debt is used"`
 	RailCurrencies []string      `env:"PARAPET_RAIL_CURRENCIES" help:"currencies the rail pays, separated by commas; empty: http all, iso20022 EUR"`
 	RailFiles      string        `env:"PARAPET_RAIL_FILES" envDefault:"./bank" help:"rails of files: where out/ is written and in/ is read, as in PARAPET_FILES"`
 	RailAccount    string        `env:"PARAPET_RAIL_ACCOUNT" envDefault:"" help:"rails of files: a JSON file about the paying account; iso20022: name, id, iban, bic; nacha: name, id, routing, bank, description; rail http: any name that tells the paying account from others at the same address"`

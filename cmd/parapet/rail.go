@@ -80,7 +80,7 @@ func (a *app) openHTTPRail() (rail.Rail, error) {
 	}
 	return httprail.New(httprail.Config{
 		URL: base, Account: a.settings.payingAccount(), Secrets: secrets, Client: a.guard.Client(httprail.Timeout), Now: time.Now,
-		Capabilities: rail.Capabilities{KeyWindow: a.settings.RailKeyWindow, SettlementDelay: 24 * time.Hour, Currencies: a.settings.RailCurrencies},
+		Capabilities: rail.Capabilities{KeyWindow: a.settings.RailKeyWindow, Voids: a.settings.RailVoids, SettlementDelay: 24 * time.Hour, Currencies: a.settings.RailCurrencies},
 	}), nil
 }
 

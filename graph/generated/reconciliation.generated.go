@@ -187,11 +187,11 @@ func (ec *executionContext) _Finding_reportId(ctx context.Context, field graphql
 			return obj.ReportID, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
-			return ec.marshalNID2string(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Finding_reportId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -796,7 +796,7 @@ func (ec *executionContext) _Finding(ctx context.Context, sel ast.SelectionSet, 
 			}
 		case "reportId":
 			out.Values[i] = ec._Finding_reportId(ctx, field, obj)
-			if out.Values[i] == graphql.Null {
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "line":

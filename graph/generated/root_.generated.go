@@ -11861,8 +11861,8 @@ type Finding {
   kind: FindingKind!
   "Whose report."
   rail: String!
-  "Which report."
-  reportId: ID!
+  "Which report; null for a CONTRADICTION."
+  reportId: ID
   "Line of the report, from 1; null for what is missing."
   line: Int
   "Whose payout, where one is known."
@@ -11891,6 +11891,8 @@ enum FindingKind {
   STATE
   "It was reported before."
   DUPLICATE
+  "The rail refused what it had accepted, or accepted what it had refused or an operator had given up."
+  CONTRADICTION
 }
 
 "What a line of a report comes to."

@@ -34,6 +34,9 @@ type Rail interface {
 	Send(ctx context.Context, instruction Instruction) Result
 	// Inquire tells what became of a key.
 	Inquire(ctx context.Context, key string) Result
+	// Void has the rail promise never to pay under a key: Refused, or Accepted where it
+	// has paid already. Only rails that say so in their capabilities can.
+	Void(ctx context.Context, key string) Result
 	Reporter
 }
 
@@ -60,6 +63,9 @@ type Capabilities struct {
 	KeyWindow time.Duration
 	// Inquirable tells whether the rail can be asked what became of a key.
 	Inquirable bool
+	// Voids tells whether the rail can void a key for ever. Before a next key of the same
+	// debt is used, the earlier ones are voided.
+	Voids bool
 	// SettlementDelay is how long after acceptance the rail's report confirms.
 	SettlementDelay time.Duration
 	// ReturnsOnly tells that the rail's reports have what came back and confirm nothing:
@@ -166,6 +172,12 @@ func (r Result) Confirms(i Instruction) bool {
 	return r.Outcome == Accepted && r.Paid == i.Amount && r.Payee == i.Payee.Number.Normalize().String() &&
 		(r.Digest == "" || r.Digest == AccountDigest(i.Key, i.Payee.Number))
 }
+
+// CodeVoided is the code of a key that the rail has voided.
+const CodeVoided = "voided"
+
+// CannotVoid is the answer of rails that void no keys.
+func CannotVoid() Result { return Result{Outcome: Unknown, Code: "cannot_void"} }
 
 // Doubt is the result of a call whose answer did not arrive or cannot be believed.
 func Doubt(code string, err error) Result { return Result{Outcome: Unknown, Code: code, Err: err} }

@@ -118,6 +118,9 @@ func (s *Simulator) Inquire(ctx context.Context, key string) Result {
 	}
 }
 
+// Void implements Rail.
+func (s *Simulator) Void(context.Context, string) Result { return CannotVoid() }
+
 // Report implements Rail: everything that was paid that day is settled.
 func (s *Simulator) Report(ctx context.Context, day time.Time, each func(Line) error) error {
 	entries, err := s.ledger.Day(ctx, day)

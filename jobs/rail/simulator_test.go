@@ -228,6 +228,7 @@ func TestCapabilitiesForget(t *testing.T) {
 	day := rail.Capabilities{KeyWindow: 24 * time.Hour}
 	require.False(t, day.Forgets(23*time.Hour, time.Minute))
 	require.True(t, day.Forgets(23*time.Hour, time.Hour))
+	require.False(t, day.Forgets(23*time.Hour, time.Hour-time.Nanosecond))
 }
 
 func TestTheSimulatorReportsWhatItPaid(t *testing.T) {

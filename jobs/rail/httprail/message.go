@@ -38,7 +38,13 @@ const (
 	statusPending  = "pending"
 	statusNotFound = "not_found"
 	statusExpired  = "expired"
+	statusVoided   = "voided"
 )
+
+// Voiding is the body of POST /transfers/{key}/void.
+type Voiding struct {
+	Key string `json:"key"`
+}
 
 // Check is the body of POST /accounts/check, Checked its answer.
 type Check struct {
@@ -92,6 +98,8 @@ func (t Transfer) result(key string) rail.Result {
 		return rail.Result{Outcome: rail.Refused, Code: t.Code}
 	case t.Status == statusNotFound:
 		return rail.Result{Outcome: rail.NotFound}
+	case t.Status == statusVoided:
+		return rail.Result{Outcome: rail.Refused, Code: rail.CodeVoided}
 	case t.Status == statusExpired:
 		return rail.Result{Outcome: rail.NotSent, Code: rail.CodeExpired}
 	case t.Status == statusPending:

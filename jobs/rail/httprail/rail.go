@@ -131,10 +131,19 @@ func (r *Rail) Inquire(ctx context.Context, key string) rail.Result {
 	return result
 }
 
+// Void implements rail.Rail.
+func (r *Rail) Void(ctx context.Context, key string) rail.Result {
+	result := r.transfer(ctx, http.MethodPost, "transfers/"+url.PathEscape(key)+"/void", key, Voiding{key})
+	if result.Outcome == rail.NotFound || result.Outcome == rail.NotSent {
+		return rail.Doubt(codeUnreadable, errWord)
+	}
+	return result
+}
+
 // words are the statuses that each HTTP status may carry. A refusal and an unknown
 // key have their own, so that a proxy's page is neither.
 var words = map[int][]string{
-	http.StatusOK:                  {statusAccepted, statusRefused, statusPending},
+	http.StatusOK:                  {statusAccepted, statusRefused, statusPending, statusVoided},
 	http.StatusCreated:             {statusAccepted},
 	http.StatusAccepted:            {statusPending},
 	http.StatusUnprocessableEntity: {statusRefused, statusExpired},

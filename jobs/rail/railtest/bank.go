@@ -31,8 +31,9 @@ type Bank struct {
 	books   books
 
 	mu       sync.Mutex
-	executed map[string]Entry
+	executed map[string]Entry // voided keys too
 	sends    int
+	voids    int
 	// send and ask answer instead of the good bank; they may call it.
 	send, ask Behaviour
 	bend      func(*httprail.Transfer) // changes what is told
@@ -73,6 +74,7 @@ func (b *Bank) Handler() http.Handler {
 	mux.HandleFunc("POST /v1/accounts/check", b.check)
 	mux.HandleFunc("POST /v1/transfers", b.transfer)
 	mux.HandleFunc("GET /v1/transfers/{key}", b.inquiry)
+	mux.HandleFunc("POST /v1/transfers/{key}/void", b.void)
 	mux.HandleFunc("GET /v1/reports/{day}", b.report)
 	return mux
 }
@@ -113,7 +115,56 @@ func (b *Bank) transfer(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusInsufficientStorage)
 		return
 	}
-	b.behave(w, r, send, func() { b.Answer(w, r, http.StatusCreated, entry.Told) })
+	b.behave(w, r, send, func() { b.Answer(w, r, statusOf(entry.Told), entry.Told) })
+}
+
+// statusOf is the HTTP status of a first answer.
+func statusOf(told httprail.Transfer) int {
+	if told.Status == "refused" {
+		return http.StatusUnprocessableEntity
+	}
+	return http.StatusCreated
+}
+
+// void promises never to pay under a key, unless it was paid.
+func (b *Bank) void(w http.ResponseWriter, r *http.Request) {
+	var asked httprail.Voiding
+	key := r.PathValue("key")
+	if !b.hear(r, &asked) || asked.Key != key || r.Header.Get("Idempotency-Key") != key {
+		w.WriteHeader(http.StatusBadRequest)
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.voids++
+	entry, known := b.executed[key]
+	if !known {
+		entry = Entry{At: b.now().UTC(), Told: httprail.Transfer{Key: key, Status: "refused", Code: "voided"}}
+		if err := b.books.keep(entry); err != nil {
+			w.WriteHeader(http.StatusInsufficientStorage)
+			return
+		}
+		b.executed[key] = entry
+	}
+	said := entry.Told
+	if said.Status == "refused" {
+		said.Status = "voided"
+	}
+	b.Answer(w, r, http.StatusOK, said)
+}
+
+// Voids is how often it was asked to void a key.
+func (b *Bank) Voids() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.voids
+}
+
+// Forget makes the bank forget what it was told to pay, but for its books.
+func (b *Bank) Forget() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	clear(b.executed)
 }
 
 // execute pays, once per key. What is not in the books did not happen.
@@ -164,7 +215,7 @@ func (b *Bank) report(w http.ResponseWriter, r *http.Request) {
 	page := httprail.Page{Date: day}
 	b.mu.Lock()
 	for key, entry := range b.executed {
-		if entry.At.Format(time.DateOnly) == day {
+		if entry.At.Format(time.DateOnly) == day && entry.Told.Status == "accepted" {
 			page.Lines = append(page.Lines, httprail.Reported{
 				Key: key, Reference: entry.Told.Reference, Amount: entry.Told.Amount, Account: entry.Told.Account, Status: rail.Settled,
 			})

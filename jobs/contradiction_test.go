@@ -1,0 +1,194 @@
+package jobs
+
+import (
+	"context"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/stretchr/testify/require"
+
+	"parapet/jobs/rail"
+	"parapet/jobs/rail/httprail"
+	"parapet/model"
+	"parapet/model/modeltest"
+)
+
+// contradictions are the open exceptions of rails that contradict themselves.
+func (s *shop) contradictions() (open []model.Finding) {
+	s.t.Helper()
+	list, err := s.Service.ListFindings(s.t.Context(), s.Operator, false, model.PageRequest{})
+	require.NoError(s.t, err)
+	for _, finding := range list.Data {
+		if finding.Kind == model.FindingContradiction {
+			open = append(open, finding)
+		}
+	}
+	return open
+}
+
+// otherAccount gives a claim another account that is verified.
+func (s *shop) otherAccount(claim string) {
+	s.t.Helper()
+	other := s.Record(modeltest.IBAN(claim))
+	require.NoError(s.t, s.Service.RecordVerification(s.t.Context(), "acme", other.ID, s.rail.Name(), rail.CodeFound, true))
+}
+
+var refusal = rail.Result{Outcome: rail.Refused, Code: "account_closed"}
+
+// TestFalseRefusalByNoticePaysOnce lets the bank pay, lose its answer, sign the answer to
+// the inquiry badly and then send a notice that it refused: nothing goes out under
+// another key, and the inquiry that follows tells the truth.
+func TestFalseRefusalByNoticePaysOnce(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	b := openBank(t)
+	by := named{b.rail(), "false refusal"}
+	claim, job := s.owed(numberFor(rail.Accept))
+	b.Behave(b.hang, failing, nil)
+	snoozed(t, s.releaseBy(by, job))
+	s.After(time.Minute)
+	snoozed(t, s.releaseBy(by, job))
+	key := s.RailKey(job.ID, 1)
+	for range 3 { // a rail repeats itself
+		require.NoError(t, s.notices(by).Take(t.Context(), key, refusal))
+	}
+	require.Equal(t, "reconciling", s.read(job).Status)
+	require.Equal(t, 1, s.count("timeline_entries where summary like '%asked to confirm that.'"))
+	require.False(t, s.read(job).NextAttemptAt.After(s.Now()), "it is asked at once")
+	s.otherAccount(claim)
+	b.Behave(nil, nil, nil)
+	require.NoError(t, s.releaseBy(by, job))
+	require.Equal(t, "released", s.read(job).Status)
+	require.Equal(t, 1, b.Sends())
+	_, again := b.Executed(s.RailKey(job.ID, 2))
+	require.False(t, again)
+	require.Len(t, s.contradictions(), 1, "it said no and had paid")
+	require.InDelta(t, 1, testutil.ToFloat64(contradictionCount.WithLabelValues("false refusal")), 0)
+	require.Contains(t, s.log.String(), `"msg":"rail contradiction"`)
+	require.Empty(t, s.Violations())
+}
+
+// TestRefusalAfterAcceptanceIsAnException lets a bank take back its word: the payout stays
+// as it is, and somebody is told.
+func TestRefusalAfterAcceptanceIsAnException(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	by := named{s.rail, "turncoat"}
+	job := s.fleet(1)[0]
+	require.NoError(t, s.releaseBy(by, job))
+	version := s.read(job).Version
+	for range 3 {
+		require.NoError(t, s.notices(by).Take(t.Context(), s.RailKey(job.ID, 1), refusal))
+	}
+	payout := s.read(job)
+	require.Equal(t, "released", payout.Status)
+	require.Equal(t, version+1, payout.Version, "told once")
+	found := s.contradictions()
+	require.Len(t, found, 1)
+	require.Equal(t, job.ID, *found[0].PayoutID)
+	require.InDelta(t, 3, testutil.ToFloat64(contradictionCount.WithLabelValues("turncoat")), 0)
+	require.Equal(t, 1, s.count("payout_attempts where outcome = 'accepted'"), "a definite outcome is never overwritten")
+	require.Empty(t, s.Violations())
+}
+
+// TestAcceptanceOfAKeyThatWasGivenUpIsAnException lets a bank accept what it had refused:
+// while the payout is blocked, and after it went out under the next key.
+func TestAcceptanceOfAKeyThatWasGivenUpIsAnException(t *testing.T) {
+	t.Parallel()
+	for name, paidAgain := range map[string]bool{"before it is sent again": false, "after it was sent again": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := open(t)
+			claim, job := s.owed(numberFor(rail.Accept))
+			by := named{s.rail, "late yes " + name}
+			require.NoError(t, s.releaseBy(&acting{Rail: by, send: func(context.Context, rail.Instruction) rail.Result { return refusal }}, job))
+			if paidAgain {
+				s.otherAccount(claim)
+				require.NoError(t, s.releaseBy(by, job))
+				require.Equal(t, "released", s.read(job).Status)
+			}
+			yes := rail.Result{Outcome: rail.Accepted, Paid: s.read(job).Amount, Payee: numberFor(rail.Accept).String(), Reference: "late"}
+			require.NoError(t, s.notices(by).Take(t.Context(), s.RailKey(job.ID, 1), yes))
+			require.Len(t, s.contradictions(), 1)
+			require.InDelta(t, 1, testutil.ToFloat64(contradictionCount.WithLabelValues(by.name)), 0)
+			require.Equal(t, paidAgain, s.read(job).Status == "released")
+			require.Equal(t, !paidAgain, s.read(job).Status == "blocked" && *s.read(job).BlockedReason == "rail_mismatch")
+		})
+	}
+}
+
+// TestNextKeyWaitsUntilTheEarlierOneIsVoided refuses a payout falsely at a bank that voids
+// keys: it had paid, so the next key is never used.
+func TestNextKeyWaitsUntilTheEarlierOneIsVoided(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	b := openBank(t)
+	b.voids = true
+	lying := func(w http.ResponseWriter, r *http.Request, _ func()) {
+		b.Answer(w, r, http.StatusUnprocessableEntity, httprail.Transfer{Key: r.Header.Get("Idempotency-Key"), Status: "refused", Code: "account_closed"})
+	}
+	claim, job := s.owed(numberFor(rail.Accept))
+	b.Behave(lying, nil, nil)
+	require.NoError(t, s.releaseBy(b.rail(), job))
+	require.Equal(t, "rail_rejected", *s.read(job).BlockedReason)
+	b.Behave(nil, nil, nil)
+	s.otherAccount(claim)
+	require.NoError(t, s.releaseBy(b.rail(), job))
+	require.Equal(t, "rail_mismatch", *s.read(job).BlockedReason)
+	require.Equal(t, 1, b.Sends(), "the bank had paid under the first key")
+	require.Len(t, s.contradictions(), 1)
+}
+
+// TestVoidedKeyFreesTheNext resolves a payout as never received at a bank that voids keys.
+// While the void is not answered nothing goes out; then the next key pays, and what is
+// still on its way under the first one is refused.
+func TestVoidedKeyFreesTheNext(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	b := openBank(t)
+	b.voids = true
+	job := s.fleet(1)[0]
+	deaf := &acting{Rail: b.rail(), send: func(context.Context, rail.Instruction) rail.Result { return rail.Doubt("answer_lost", errHung) }}
+	snoozed(t, s.releaseBy(deaf, job))
+	_, err := s.Service.ResolvePayout(t.Context(), s.Operator, model.ResolutionRequest{PayoutID: job.ID, Outcome: model.PayoutBlocked, Note: "The bank's letter."})
+	require.NoError(t, err)
+	_, err = s.Service.UnblockPayout(t.Context(), s.Operator, model.LiftRequest{PayoutID: job.ID, Note: "It may go."})
+	require.NoError(t, err)
+	mute := &acting{Rail: b.rail(), void: func(context.Context, string) rail.Result { return rail.Doubt("answer_lost", errHung) }}
+	snoozed(t, s.releaseBy(mute, job))
+	require.Equal(t, "pending", s.read(job).Status)
+	require.Equal(t, 1, s.count("payout_attempts where outcome = 'not_sent' and code = $1", codeNotVoided))
+	require.Zero(t, b.Sends())
+	s.After(time.Minute)
+	require.NoError(t, s.releaseBy(b.rail(), job))
+	require.Equal(t, "released", s.read(job).Status)
+	require.Equal(t, 1, b.Voids())
+	_, executed := b.Executed(s.RailKey(job.ID, 2))
+	require.True(t, executed)
+	require.Equal(t, 1, s.count("payout_attempts where voided_at is not null and key = $1", s.RailKey(job.ID, 1)))
+
+	// A copy of the first order that was held up on its way arrives at last.
+	late := b.rail().Send(t.Context(), rail.Instruction{Key: s.RailKey(job.ID, 1), PayoutID: job.ID, Amount: s.read(job).Amount, Payee: rail.Payee{Number: numberFor(rail.Accept)}})
+	require.Equal(t, rail.Result{Outcome: rail.Refused, Code: rail.CodeVoided}, late)
+	require.Empty(t, s.Violations())
+}
+
+// TestKeyIsVoidedOnce refuses a payout three times: each earlier key is voided once.
+func TestKeyIsVoidedOnce(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	b := openBank(t)
+	b.voids = true
+	claim, job := s.owed(numberFor(rail.Accept))
+	for n := range 3 {
+		refusing := &acting{Rail: b.rail(), send: func(context.Context, rail.Instruction) rail.Result { return refusal }}
+		require.NoError(t, s.releaseBy(refusing, job))
+		require.Equal(t, n, b.Voids())
+		s.otherAccount(claim)
+	}
+	require.NoError(t, s.releaseBy(b.rail(), job))
+	require.Equal(t, 3, b.Voids())
+	require.Equal(t, "released", s.read(job).Status)
+}

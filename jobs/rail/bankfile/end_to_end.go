@@ -1,0 +1,42 @@
+package bankfile
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"regexp"
+	"strings"
+)
+
+// ShortID is an end-to-end id of 15 characters: the beginning of the key's SHA-256.
+func ShortID(key string) string {
+	digest := sha256.Sum256([]byte(key))
+	return strings.ToUpper(hex.EncodeToString(digest[:]))[:15]
+}
+
+const policyPrefix = "pol_"
+
+var policyID = regexp.MustCompile(`^([0-9a-z]{26})-([0-9a-f]{8})$`)
+
+// PolicyID is an end-to-end id of 35 characters: the policy that the key names, without
+// its prefix, a hyphen and 8 characters of the key's SHA-256. A database that lost the
+// key still knows whom the payment was for. A key without a policy gets a ShortID.
+func PolicyID(key string) string {
+	policy, _, _ := strings.Cut(key, ".")
+	digest := sha256.Sum256([]byte(key))
+	if id := strings.TrimPrefix(policy, policyPrefix) + "-" + hex.EncodeToString(digest[:4]); policyID.MatchString(id) {
+		return id
+	}
+	return ShortID(key)
+}
+
+// NamesPolicy reports whether a text has the form of a PolicyID.
+func NamesPolicy(id string) bool { return policyID.MatchString(id) }
+
+// unknownKey is the key of a line that the books do not know: of a PolicyID one that
+// names the policy, and otherwise the id itself.
+func unknownKey(id string) string {
+	if parts := policyID.FindStringSubmatch(id); parts != nil {
+		return policyPrefix + parts[1] + "." + parts[2]
+	}
+	return id
+}
