@@ -55,7 +55,7 @@ func newCopier(t *testing.T, template, book *modeltest.Bundle, copies int) *copi
 	c := &copier{t: t, template: template, book: book, copies: copies, chains: map[string]*bookChain{}, end: template.Now()}
 	c.texts.since = c.end.AddDate(0, 0, -60)
 	c.texts.literal("acme", func(b *bookCopy, _ string) string { return b.partner })
-	c.texts.literal(bookMark, func(b *bookCopy, _ string) string { return fmt.Sprintf("copy-%06d", b.number) })
+	c.texts.literal(bookMark, func(b *bookCopy, _ string) string { return b.mark() })
 	return c
 }
 
@@ -75,12 +75,12 @@ func (c *copier) list(m *modeltest.Bundle, query string, args ...any) []string {
 	return texts
 }
 
-// bookTables lists what is copied: what belongs to a partner, and what events and reports are made of. Left out is what
+// bookTables lists what is copied, events first: what belongs to a partner, and what events and reports are made of. Left out is what
 // belongs to the partner itself or lives only for a while.
-const bookTables = `select distinct t.table_name::text from information_schema.tables t join information_schema.columns c using (table_schema, table_name)
+const bookTables = `select t.table_name::text from information_schema.tables t join information_schema.columns c using (table_schema, table_name)
 	where t.table_schema = 'public' and t.table_type = 'BASE TABLE' and (t.table_name in ('occurrences', 'occurrence_aliases', 'observations', 'rail_reports', 'rail_report_lines')
 	or c.column_name = 'partner' and t.table_name not in ('event_outbox', 'event_checkpoints', 'webhook_endpoints', 'webhook_progress', 'deliveries', 'invariant_violations'))
-	order by 1`
+	group by 1 order by t.table_name::text = 'events' desc, 1`
 
 // readTemplate reads the template's rows and finds in them what every copy changes.
 func (c *copier) readTemplate() {
@@ -96,12 +96,28 @@ func (c *copier) readTemplate() {
 			return hex.EncodeToString(sum[:])
 		})
 	}
+	for _, debt := range c.list(c.template, "select debt_digest from payouts where debt_digest is not null") {
+		c.texts.literal(debt, c.debt(debt))
+	}
 	for i, hash := range c.list(c.template, "select distinct receipt_hash from determinations order by 1") {
 		c.texts.literal(hash, func(b *bookCopy, _ string) string { return b.receipts[i] })
 		c.texts.receipts = append(c.texts.receipts, c.texts.parse(c.list(c.template, "select receipt::text from determinations where receipt_hash = $1", hash)[0]))
 	}
 	for _, name := range c.list(c.template, bookTables) {
 		c.tables = append(c.tables, c.readTable(name))
+	}
+}
+
+// debt computes the digest that is in the rail's key of a payout.
+func (c *copier) debt(digest string) func(*bookCopy, string) string {
+	const query = "select %s from payouts po join claims c on c.id = po.claim_id and c.partner = po.partner where po.debt_digest = $1"
+	policy := uuid.MustParse(c.list(c.template, fmt.Sprintf(query, "po.policy_id::text"), digest)[0])
+	claim := uuid.MustParse(c.list(c.template, fmt.Sprintf(query, "c.id::text"), digest)[0])
+	part, err := strconv.Atoi(c.list(c.template, fmt.Sprintf(query, "po.part::text"), digest)[0])
+	require.NoError(c.t, err)
+	occurrence := c.list(c.template, fmt.Sprintf(query, "coalesce(c.occurrence_key, '')"), digest)[0]
+	return func(b *bookCopy, _ string) string {
+		return model.DebtDigest(b.partner, b.own(policy), b.own(claim), strings.ReplaceAll(occurrence, bookMark, b.mark()), part)
 	}
 }
 

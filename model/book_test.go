@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"parapet/internal/devpg"
@@ -49,11 +50,12 @@ func TestBookKeepsInvariants(t *testing.T) {
 	if *bookFolder == "" { // a large book is checked by BenchmarkBook
 		require.Empty(t, book.Violations())
 	}
-	for _, partner := range []string{"umbrella", "hooli"} {
+	for _, partner := range []string{"acme", "umbrella", "hooli"} {
 		proof, err := book.Service.ProveHistory(t.Context(), book.Operator, partner)
 		require.NoError(t, err)
 		require.True(t, proof.Intact, "%v", proof.Faults)
 	}
+	requireRailKeys(t, book)
 	paid := book.As(modeltest.Partner("acme"))
 	claims, err := book.Service.ListClaims(t.Context(), paid.Acme, model.Filter{Status: string(model.ClaimClosed)}, model.PageRequest{Limit: 1})
 	require.NoError(t, err)
@@ -61,6 +63,23 @@ func TestBookKeepsInvariants(t *testing.T) {
 	explained, err := book.Service.Explain(t.Context(), paid.Acme, claims.Data[0].PolicyID, model.OccurrenceRef{ID: &claims.Data[0].Occurrence.ID})
 	require.NoError(t, err)
 	require.Equal(t, *claims.Data[0].Amount, explained.Payable)
+}
+
+// requireRailKeys checks that every payout's key is that of its debt.
+func requireRailKeys(t *testing.T, book *modeltest.Bundle) {
+	t.Helper()
+	rows, err := book.DB.Pool.Query(t.Context(), `select po.partner, po.policy_id::text, po.claim_id::text, coalesce(c.occurrence_key, ''), po.part, po.debt_digest
+		from payouts po join claims c on c.id = po.claim_id limit 1000`)
+	require.NoError(t, err)
+	checked := 0
+	for ; rows.Next(); checked++ {
+		var partner, policy, claim, occurrence, digest string
+		var part int
+		require.NoError(t, rows.Scan(&partner, &policy, &claim, &occurrence, &part, &digest))
+		require.Equal(t, model.DebtDigest(partner, uuid.MustParse(policy), uuid.MustParse(claim), occurrence, part), digest)
+	}
+	require.NoError(t, rows.Err())
+	require.Positive(t, checked)
 }
 
 // openNewBook is the bundle of an empty book.
@@ -83,7 +102,7 @@ func fillBook(t *testing.T, template, book *modeltest.Bundle, copies int) {
 	for _, partner := range bookShares[2:] {
 		registerBookPartner(t, book, partner.slug)
 	}
-	for i := range 200 { // partners without policies, as every service has
+	for i := range min(200, 2*copies) { // partners without policies, as every service has
 		registerBookPartner(t, book, fmt.Sprintf("small-%03d", i))
 	}
 	c := newCopier(t, template, book, copies)

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -45,6 +46,9 @@ type bookCopy struct {
 	receipts []string
 	events   map[uuid.UUID]bookEvent
 }
+
+// mark is the copy's own bookMark.
+func (b *bookCopy) mark() string { return fmt.Sprintf("copy-%06d", b.number) }
 
 // bookEvent is what a chain says of an event.
 type bookEvent struct {

@@ -21,6 +21,7 @@ type claimRow struct {
 
 	PolicyID         uuid.UUID `bun:"type:uuid"`
 	PolicySequence   int64     // 1, 2, 3 … in its policy; Postgres assigns it at the insert
+	Product          *string   // of the policy, for lists
 	Status           ClaimStatus
 	Origin           Origin
 	Description      *string
@@ -123,8 +124,8 @@ func (in *claimInside) parts(occurrence *uuid.UUID) claimParts {
 var (
 	claims = &shelf[claimView, wire.Claim]{
 		kind: nounClaim, plural: "claims", scope: always(ScopeClaimsRead), statuses: states(ClaimArrows),
-		product: "exists (select from policies p where p.id = !.policy_id and p.partner = !.partner and p.product = ?)", // its policy's
-		public:  func(r *claimView) wire.Claim { return *r.public(r.parts(r.OccurrenceID)) },
+		index:  byStatusAndProduct,
+		public: func(r *claimView) wire.Claim { return *r.public(r.parts(r.OccurrenceID)) },
 	}
 	claimsOfPolicies = &branch[claimView, wire.Claim]{
 		shelf: claims, name: "claims", trunk: nounPolicy, from: "policies", on: "!.policy_id = w.id and !.partner = w.partner",

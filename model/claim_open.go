@@ -118,7 +118,7 @@ func (u *unit) openApproval(ctx context.Context, p *policyRow, in ClaimRequest) 
 	}
 	row := &claimRow{
 		header: u.fresh(p.Partner), references: references{in.PartnerReference, in.Metadata},
-		PolicyID: p.ID, Status: ClaimOpened, Origin: OriginApproval, Description: in.Description,
+		PolicyID: p.ID, Product: &p.Product, Status: ClaimOpened, Origin: OriginApproval, Description: in.Description,
 		OccurredAt: in.OccurredAt, Currency: p.Currency, ReasonCodes: []string{}, OpenedAt: u.now,
 	}
 	if in.RequestedAmount != nil {

@@ -86,7 +86,7 @@ func (s *Service) ListEvents(ctx context.Context, actor Actor, f EventFilter, in
 	if p.after == "" {
 		p.after = strconv.FormatInt(f.After, 10)
 	}
-	p.count = s.counting(f.query(s.db.NewSelect().Model((*numberedEvent)(nil)), actor, subject).Where("n.sequence > ?", f.After))
+	p.count = s.counting(f.query(s.db.NewSelect().Model((*numberedEvent)(nil)), actor, subject, f.After, MaxTotal+1))
 	var rows []numberedEvent
 	err = s.numbered.until(ctx, s, f.Partner, f.Wait, func() (bool, error) {
 		var head int64
@@ -97,8 +97,7 @@ func (s *Service) ListEvents(ctx context.Context, actor Actor, f EventFilter, in
 			}
 		}
 		rows = rows[:0]
-		err := f.query(s.db.NewSelect().Model(&rows), actor, subject).
-			Where("n.sequence > ?", p.after).OrderExpr("n.sequence").Limit(p.fetch()).Scan(ctx)
+		err := f.query(s.db.NewSelect().Model(&rows), actor, subject, p.after, p.fetch()).OrderExpr("n.sequence").Limit(p.fetch()).Scan(ctx)
 		if len(rows) == 0 && head > f.After { // who waits for a rare type does not read all others again at each bell
 			f.After, p.after = head, strconv.FormatInt(head, 10)
 		}
@@ -163,13 +162,20 @@ func (f *EventFilter) subject() (*uuid.UUID, error) {
 	return &id, nil
 }
 
-func (f *EventFilter) query(q *bun.SelectQuery, actor Actor, subject *uuid.UUID) *bun.SelectQuery {
-	q = actor.tenancy(numbered(q)).Where("n.partner = ?", f.Partner)
-	if len(f.Types) > 0 {
-		q = q.Where("e.type in (?)", bun.List(f.Types))
-	}
-	if subject != nil {
-		q = q.Where("e.subject_id = ?", *subject)
+// query narrows a query over numbered events to those behind a sequence, of which at
+// most so many are read. By types it is an index probe for each type that ends after so
+// many, because a scan in order of the sequence would read all events of other types.
+func (f *EventFilter) query(q *bun.SelectQuery, actor Actor, subject *uuid.UUID, after any, most int64) *bun.SelectQuery {
+	q = actor.tenancy(numbered(q)).Where("n.partner = ?", f.Partner).Where("n.sequence > ?", after)
+	switch {
+	case subject != nil:
+		if q = q.Where("e.subject_id = ?", *subject); len(f.Types) > 0 {
+			q = q.Where("e.type in (?)", bun.List(f.Types))
+		}
+	case len(f.Types) > 0:
+		q = q.Where(`n.sequence = any(array(select found.sequence from unnest(array[?]::text[]) as of_type (type)
+			cross join lateral (select sequence from event_numbers where partner = ? and type = of_type.type and sequence > ? order by sequence limit ?) as found
+			order by found.sequence limit ?))`, bun.List(f.Types), f.Partner, after, most, most)
 	}
 	return q
 }

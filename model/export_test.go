@@ -125,3 +125,28 @@ func (s *Service) ExplainChanged(ctx context.Context) (string, error) {
 
 // BindLock is held by every transaction that binds.
 const BindLock = bindLock
+
+// DebtDigest is the digest in the rail's key of a part of what a claim owes.
+func DebtDigest(partner string, policy, claim uuid.UUID, occurrence string, part int) string {
+	row := &claimRow{header: header{ID: claim, Partner: partner}, PolicyID: policy}
+	if occurrence != "" {
+		row.OccurrenceKey = &occurrence
+	}
+	return *debtDigest(row, part)
+}
+
+// CheckFully is the check of all records from beginning to end. It returns how many
+// slices it had, and how long the statements of the slowest took together.
+func (s *Service) CheckFully(ctx context.Context) (count int, slowest time.Duration, err error) {
+	invariants, err := s.invariants(ctx)
+	for done := false; err == nil && !done; count++ {
+		var check *fullCheckRow
+		if check, err = s.openFullCheck(ctx, invariants); err != nil || check == nil {
+			return count, slowest, err
+		}
+		var took time.Duration
+		took, done, err = s.checkFullSlice(ctx, check, invariants)
+		slowest = max(slowest, took)
+	}
+	return count, slowest, err
+}

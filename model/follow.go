@@ -11,8 +11,7 @@ import (
 )
 
 const (
-	followBatch  = 100    // records handed on at once
-	followWindow = 10_000 // sequences looked through in one statement
+	followBatch = 100 // records handed on at once
 )
 
 // Tail is a reader's place in something that grows: everything after the place
@@ -78,30 +77,24 @@ func (s *Service) FollowEvents(ctx context.Context, actor Actor, f EventFilter) 
 	return &Tail[wire.Event]{svc: s, partner: f.Partner, allowed: allowed, read: read}, nil
 }
 
-// eventsAfter reads on, and moves f.After past everything it has looked at, also
-// past what the filter leaves out: a rare type must not cost the whole history
+// eventsAfter reads the next events, and moves f.After past everything it has looked
+// at, also past what the filter leaves out: a rare type must not cost the whole history
 // whenever the bell rings.
 func (s *Service) eventsAfter(ctx context.Context, actor Actor, f *EventFilter, subject *uuid.UUID) ([]wire.Event, error) {
-	for {
-		head, err := s.head(ctx, f.Partner)
-		if err != nil || head <= f.After {
-			return nil, err
-		}
-		through := min(head, f.After+followWindow)
-		var rows []numberedEvent
-		err = f.query(s.db.NewSelect().Model(&rows), actor, subject).
-			Where("n.sequence > ? and n.sequence <= ?", f.After, through).OrderExpr("n.sequence").Limit(followBatch).Scan(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("follow feed: %w", err)
-		}
-		f.After = through
-		if len(rows) == followBatch {
-			f.After = rows[followBatch-1].Sequence
-		}
-		if len(rows) > 0 {
-			return publics(rows, (*numberedEvent).public), nil
-		}
+	head, err := s.head(ctx, f.Partner)
+	if err != nil || head <= f.After {
+		return nil, err
 	}
+	var rows []numberedEvent
+	err = f.query(s.db.NewSelect().Model(&rows), actor, subject, f.After, followBatch).
+		Where("n.sequence <= ?", head).OrderExpr("n.sequence").Limit(followBatch).Scan(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("follow feed: %w", err)
+	}
+	if f.After = head; len(rows) == followBatch {
+		f.After = rows[followBatch-1].Sequence
+	}
+	return publics(rows, (*numberedEvent).public), nil
 }
 
 // head is a partner's last sequence; 0 without events.

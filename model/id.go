@@ -1,7 +1,9 @@
 package model
 
 import (
+	"encoding/binary"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 	"go.jetify.com/typeid/base32"
@@ -48,6 +50,25 @@ func subjectNamed(text string) noun {
 // newID is a UUIDv7, so that ids sort by creation. google's generator is
 // monotonic within a process; the typeid library's own is not.
 func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
+
+// recordID is the id of the ordinal-th record that a transaction creates at an instant:
+// a UUIDv7 (RFC 9562) whose first 64 bits are the instant to the microsecond. Records
+// sort by id as by created_at, whatever the clock of the machine says, so a list narrows
+// to a span of time by a range of ids.
+func recordID(at time.Time, ordinal uint16) uuid.UUID {
+	id := uuid.New()
+	first := firstID(at)
+	copy(id[:8], first[:8])
+	binary.BigEndian.PutUint16(id[8:], 1<<15|ordinal&(1<<14-1)) // the variant and the ordinal
+	return id
+}
+
+// firstID is the lowest id of records that are created at an instant.
+func firstID(at time.Time) (id uuid.UUID) {
+	micros := max(0, at.UnixMicro())
+	binary.BigEndian.PutUint64(id[:], uint64(micros/1000)<<16|7<<12|uint64(micros%1000)) //nolint:gosec // not negative
+	return id
+}
 
 // id writes a record's public id as TypeID 0.3 does: prefix, underscore, base32
 // UUIDv7. The library's own way there formats, parses and checks every id again,

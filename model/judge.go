@@ -96,7 +96,7 @@ func awaitsSource(reasons []string) bool {
 
 func (j *judging) open(p *policyRow, d trigger.Determination) error {
 	row := &claimRow{
-		header: j.fresh(p.Partner), PolicyID: p.ID, Status: ClaimOpened, Origin: OriginTrigger,
+		header: j.fresh(p.Partner), PolicyID: p.ID, Product: &p.Product, Status: ClaimOpened, Origin: OriginTrigger,
 		OccurrenceID: &j.occurrence.ID, OccurrenceKey: new(j.occurrence.naturalKey()), OccurredAt: &d.OccurredAt, Currency: p.Currency,
 		ReasonCodes: []string{}, OpenedAt: j.now,
 	}

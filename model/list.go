@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -99,21 +100,15 @@ func (f Filter) known(statuses []string) error {
 	return nil
 }
 
-// narrow applies the filter; statuses are the words that the noun knows, and
-// product is the condition of its product.
-func (f Filter) narrow(w *where, statuses []string, product string) error {
-	if err := f.known(statuses); err != nil {
-		return err
-	}
-	if f.Status != "" {
-		w.and("!.status = ?", f.Status)
-	}
+// narrow applies the filter but for status, product and partner; policy is the condition
+// of its policy.
+func (f Filter) narrow(w *where, policy string) error {
 	if f.PolicyID != "" {
 		id, err := nounPolicy.parse(f.PolicyID)
 		if err != nil {
 			return badParameter("policy_id", "Use a policy's id, pol_ and 26 characters.")
 		}
-		w.and("!.policy_id = ?", id)
+		w.and(cmp.Or(policy, "!.policy_id = ?"), id)
 	}
 	if f.ClaimID != "" {
 		id, err := nounClaim.parse(f.ClaimID)
@@ -122,22 +117,27 @@ func (f Filter) narrow(w *where, statuses []string, product string) error {
 		}
 		w.and("!.claim_id = ?", id)
 	}
-	if f.Product != "" {
-		w.and(product, f.Product)
-	}
-	if f.Partner != "" {
-		w.and("!.partner = ?", f.Partner)
-	}
 	if f.PartnerReference != "" {
 		w.and("!.partner_reference = ?", f.PartnerReference)
 	}
 	if f.CreatedFrom != nil {
 		w.and("!.created_at >= ?", *f.CreatedFrom)
+		w.and("!.id >= ?", firstID(f.CreatedFrom.Add(-idSlack)))
 	}
 	if f.CreatedTo != nil {
 		w.and("!.created_at < ?", *f.CreatedTo)
+		w.and("!.id <= ?", firstID(f.CreatedTo.Add(idSlack)))
 	}
 	return nil
+}
+
+// idSlack is how far a record's id may be from its created_at: ids of earlier releases
+// had the time of the machine that made them.
+const idSlack = time.Minute
+
+// isSelective reports whether the filter names few records by itself.
+func (f Filter) isSelective() bool {
+	return f.PolicyID != "" || f.ClaimID != "" || f.PartnerReference != ""
 }
 
 // states are the words of a life cycle.

@@ -13,6 +13,8 @@ var (
 	payouts = &shelf[payoutRow, wire.Payout]{
 		kind: nounPayout, plural: "payouts", statuses: states(PayoutArrows),
 		scope:  func(actor Actor) Scope { return actor.either(ScopePayoutsRead, ScopeClaimsRead) },
+		index:  byStatus,
+		policy: "!.claim_id = any(array(select id from claims where policy_id = ?))", // payouts have no index by policy
 		public: func(r *payoutRow) wire.Payout { return *r.public() },
 	}
 	payoutsOfClaims = &branch[payoutRow, wire.Payout]{

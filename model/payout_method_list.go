@@ -17,7 +17,7 @@ type payoutMethodView struct {
 
 var (
 	payoutMethods = &shelf[payoutMethodView, wire.PayoutMethod]{
-		kind: nounPayoutMethod, plural: "payout_methods", scope: always(ScopeClaimsRead), statuses: states(PayoutMethodArrows),
+		kind: nounPayoutMethod, plural: "payout_methods", scope: always(ScopeClaimsRead), statuses: states(PayoutMethodArrows), index: byStatus,
 		public: func(r *payoutMethodView) wire.PayoutMethod { return *r.public() },
 	}
 	methodsOfClaims = &branch[payoutMethodView, wire.PayoutMethod]{

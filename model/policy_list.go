@@ -10,7 +10,7 @@ import (
 )
 
 var policies = &shelf[policyView, wire.Policy]{
-	kind: nounPolicy, plural: "policies", scope: always(ScopePoliciesRead), statuses: states(PolicyArrows), product: "!.product = ?",
+	kind: nounPolicy, plural: "policies", scope: always(ScopePoliciesRead), statuses: states(PolicyArrows), index: byStatusAndProduct,
 	public: func(r *policyView) wire.Policy { return *r.public(r.AskedAt, r.claims()) },
 }
 
@@ -22,7 +22,7 @@ func (s *Service) GetPolicy(ctx context.Context, actor Actor, id string) (*wire.
 // barePolicies are policies without their claims, for whoever reads claims as a
 // relation: the lists cost more than the rest of a policy.
 var barePolicies = &shelf[barePolicy, wire.Policy]{
-	kind: nounPolicy, plural: policies.plural, scope: policies.scope, statuses: policies.statuses, product: policies.product,
+	kind: nounPolicy, plural: policies.plural, scope: policies.scope, statuses: policies.statuses, index: policies.index,
 	public: func(r *barePolicy) wire.Policy { return *r.public(r.AskedAt, policyClaims{count: r.ClaimsCount}) },
 }
 

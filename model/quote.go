@@ -176,7 +176,7 @@ func (*quoteView) view(q *bun.SelectQuery) *bun.SelectQuery {
 }
 
 var quotes = &shelf[quoteView, wire.Quote]{
-	kind: nounQuote, plural: "quotes", scope: always(ScopeQuotesRead), statuses: states(QuoteArrows), product: "!.product = ?",
+	kind: nounQuote, plural: "quotes", scope: always(ScopeQuotesRead), statuses: states(QuoteArrows), index: byStatusAndProduct,
 	public: func(r *quoteView) wire.Quote { return *r.offered(r.AskedAt, r.Moratoria) },
 }
 

@@ -71,7 +71,7 @@ const (
 // end of the relay's snapshot would not do: it is one above the highest id that has
 // ended, and transactions above that may be running.
 const keepNumbers = `with numbered as (
-	insert into event_numbers (partner, sequence, event_id, hash) select * from unnest($1::text[], $2::bigint[], $3::uuid[], $4::bytea[])),
+	insert into event_numbers (partner, sequence, event_id, hash, type) select * from unnest($1::text[], $2::bigint[], $3::uuid[], $4::bytea[], $9::text[])),
 gone as (delete from event_outbox where ordinal = any($5::bigint[])),
 moved as (select greatest(high, $6::bigint) as high,
 	gaps + int8multirange(int8range(high + 1, greatest(high, $6::bigint) + 1))
@@ -132,15 +132,16 @@ func (u *unit) number(ctx context.Context, waiting []waitingEvent) (map[string]i
 	}
 	n := len(waiting)
 	partners, sequences, ids := make([]string, n), make([]int64, n), make([]uuid.UUID, n)
-	hashes, ordinals, high := make([][]byte, n), make([]int64, n), int64(0)
+	hashes, ordinals, types, high := make([][]byte, n), make([]int64, n), make([]EventType, n), int64(0)
 	for i, e := range waiting {
 		end := ends[e.Partner]
 		end = link{end.sequence + 1, chained(end.hash, end.sequence+1, nounEvent.id(e.EventID), e.Type, e.OccurredAt, e.DataHash)}
 		ends[e.Partner] = end
 		partners[i], sequences[i], ids[i], hashes[i], ordinals[i] = e.Partner, end.sequence, e.EventID, end.hash, e.Ordinal
+		types[i] = e.Type
 		high = max(high, e.Ordinal)
 	}
-	u.later.Queue(keepNumbers, partners, sequences, ids, hashes, ordinals, high, waiting[0].Horizon, n < RelayBatch)
+	u.later.Queue(keepNumbers, partners, sequences, ids, hashes, ordinals, high, waiting[0].Horizon, n < RelayBatch, types)
 	heads := make(map[string]int64, len(ends))
 	for partner, end := range ends {
 		heads[partner] = end.sequence

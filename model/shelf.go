@@ -21,7 +21,8 @@ type shelf[Row, Record any] struct {
 	plural   string
 	scope    func(Actor) Scope
 	statuses []string // that a filter may name; none: there is no status to filter by
-	product  string   // condition of the filter product; empty: the column
+	index    listIndex
+	policy   string // condition of the filter policy_id; empty: the column
 	public   func(*Row) Record
 }
 
@@ -71,10 +72,19 @@ func (s *Service) rows(row any) *where {
 func (w *where) and(term string, args ...any) {
 	term = strings.ReplaceAll(term, "!", w.alias)
 	for _, arg := range args {
-		w.args = append(w.args, arg)
-		term = strings.Replace(term, "?", "$"+strconv.Itoa(len(w.args)), 1)
+		term = strings.Replace(term, "?", w.bind(arg), 1)
 	}
 	w.terms = append(w.terms, term)
+}
+
+// bind adds an argument and returns its place.
+func (w *where) bind(arg any) string {
+	w.args = append(w.args, arg)
+	return "$" + strconv.Itoa(len(w.args))
+}
+
+func (w *where) clone() *where {
+	return &where{alias: w.alias, terms: slices.Clone(w.terms), args: slices.Clone(w.args)}
 }
 
 func (w *where) String() string {
@@ -140,42 +150,6 @@ func (n noun) parseAll(ids []string) []uuid.UUID {
 	}
 	slices.SortFunc(keys, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
 	return slices.Compact(keys)
-}
-
-// list is one page of all records of the kind, narrowed. Errors:
-// parameter_invalid, cursor_invalid.
-func (b *shelf[Row, Record]) list(ctx context.Context, s *Service, actor Actor, f Filter, in PageRequest) (*Page[Record], error) {
-	if err := s.authorize(ctx, actor, b.scope(actor)); err != nil {
-		return nil, err
-	}
-	w := s.rows(new(Row))
-	w.tenancy(actor)
-	if err := f.narrow(w, b.statuses, b.product); err != nil {
-		return nil, err
-	}
-	p, err := s.page(actor, in, f.name(b.plural))
-	if err != nil {
-		return nil, err
-	}
-	all := &where{alias: w.alias, terms: slices.Clone(w.terms), args: slices.Clone(w.args)}
-	along := p.along.or(newestFirst).turned(p.last)
-	if p.after != "" {
-		after, err := uuid.Parse(p.after)
-		if err != nil {
-			return nil, fmt.Errorf("cursor of %s: %w", b.plural, err)
-		}
-		w.and("!.id "+along.beyond+" ?", after)
-	}
-	text := fmt.Sprintf("%s%s order by %s.id %s limit $%d", s.selectText(new(Row)), w, w.alias, along.order, len(w.args)+1)
-	rows := make([]Row, 0, p.fetch())
-	if err := s.preparedRows(ctx, s.pool, &rows, text, append(w.args, p.fetch())...); err != nil {
-		return nil, explain(fmt.Errorf("list %s: %w", b.plural, err))
-	}
-	p.count = func(ctx context.Context) (int, error) {
-		text := fmt.Sprintf("select count(*) from (select from %s as %s%s limit %d) as counted", s.table(new(Row)), all.alias, all, MaxTotal+1)
-		return s.preparedCount(ctx, text, all.args...)
-	}
-	return paged(p, rows, keyOf[Row], b.public)
 }
 
 func (s *Service) table(row any) string {

@@ -25,6 +25,7 @@ type unit struct {
 	binds bool // it holds bindLock since before it read the clock: see bindTx
 	now   time.Time
 
+	records  uint16 // that the unit created
 	events   []eventRow
 	entries  []timelineRow
 	postings []postingSet
@@ -128,7 +129,8 @@ func (u *unit) renew(ctx context.Context) error {
 
 // fresh is the header of a new row of a partner.
 func (u *unit) fresh(partner string) header {
-	return header{ID: newID(), Partner: partner, Version: 1, CreatedAt: u.now, UpdatedAt: u.now}
+	u.records++
+	return header{ID: recordID(u.now, u.records), Partner: partner, Version: 1, CreatedAt: u.now, UpdatedAt: u.now}
 }
 
 // locked reads a row for change: FOR NO KEY UPDATE, tenancy included. The

@@ -1,4 +1,67 @@
 package modeltest
 
-// BookName is the database of a book: see model/book_test.go.
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/internal/devpg"
+	"parapet/internal/filestore"
+	"parapet/migrations"
+	"parapet/model"
+)
+
+// BookName is the database of a book in its server: see model/book_test.go.
 const BookName = "book"
+
+// BookVariable names the environment variable with the folder of a book, where it is
+// not in the user's cache.
+const BookVariable = "PARAPET_BOOK"
+
+// book is the server of this process's book.
+var book = struct {
+	once   sync.Once
+	server *devpg.Server
+	err    error
+}{}
+
+// Book opens the book that `make book` made, as the code's migrations have it. It skips
+// the benchmark where there is none. What the benchmark writes stays.
+func Book(b *testing.B) *Bundle {
+	b.Helper()
+	folder, err := bookFolder()
+	require.NoError(b, err)
+	if _, err := os.Stat(filepath.Join(folder, "PG_VERSION")); err != nil {
+		b.Skip("there is no book: make book")
+	}
+	book.once.Do(func() { book.server, book.err = devpg.Start(context.Background(), devpg.Options{DataDir: folder}) })
+	require.NoError(b, book.err)
+	db, err := model.Open(b.Context(), book.server.URL(BookName), 8)
+	require.NoError(b, err)
+	b.Cleanup(db.Close)
+	_, err = migrations.Apply(b.Context(), db.Pool)
+	require.NoError(b, err)
+	files, err := filestore.OpenFolder(b.TempDir())
+	require.NoError(b, err)
+	b.Cleanup(func() { require.NoError(b, files.Close()) })
+	service, err := model.New(model.Config{DB: db, Queue: Queue{}, Files: files, Keys: Keys(), Development: true})
+	require.NoError(b, err)
+	bundle := &Bundle{
+		Service: service, DB: db, URL: book.server.URL(BookName), Rail: &Rail{}, t: b, ctx: context.WithoutCancel(b.Context()),
+		Acme: Partner("acme"), Globex: Partner("globex"), Operator: Operator(), Source: Source(),
+	}
+	bundle.who = bundle.Acme
+	return bundle
+}
+
+func bookFolder() (string, error) {
+	if folder := os.Getenv(BookVariable); folder != "" {
+		return folder, nil
+	}
+	cache, err := os.UserCacheDir()
+	return filepath.Join(cache, "parapet", "book"), err
+}

@@ -47,6 +47,11 @@ func Main(m *testing.M) int {
 }
 
 func end(ctx context.Context) error {
+	if book.server != nil {
+		if err := book.server.Stop(ctx); err != nil {
+			return err
+		}
+	}
 	switch {
 	case cluster.server != nil:
 		return cluster.server.Stop(ctx)

@@ -1,0 +1,47 @@
+-- Lists narrowed by status and product: an index probe for each combination that the filter leaves open finds a page, also
+-- where nothing matches. See listQuery in model/shelf_list.go.
+create index quotes_state_idx on quotes (partner, status, product, id desc);
+--bun:split
+create index policies_state_idx on policies (partner, status, product, id desc);
+--bun:split
+-- The product of the claim's policy.
+alter table claims add column product text;
+--bun:split
+update claims c set product = p.product from policies p where p.id = c.policy_id and p.partner = c.partner;
+--bun:split
+create index claims_state_idx on claims (partner, status, product, id desc);
+--bun:split
+-- Every step of a payout writes its indexes anew: one by status serves the whole list as well, by a probe for each status.
+create index payouts_state_idx on payouts (partner, status, id desc);
+--bun:split
+drop index payouts_list_idx;
+--bun:split
+create index payout_methods_state_idx on payout_methods (partner, status, id desc);
+--bun:split
+-- A delivery is written delivered, mostly: what is not is few, and listed by this.
+create index deliveries_undelivered_idx on deliveries (endpoint_id, partner, status, id desc) where status <> 'delivered';
+--bun:split
+-- The type of a numbered event, for the feed of some types.
+alter table event_numbers add column type text;
+--bun:split
+update event_numbers n set type = e.type from events e where e.id = n.event_id and e.partner = n.partner;
+--bun:split
+create index event_numbers_type_idx on event_numbers (partner, type, sequence);
+--bun:split
+create index occurrences_source_idx on occurrences (source, id desc);
+--bun:split
+create index occurrences_occurred_idx on occurrences (occurred_at);
+--bun:split
+create index observations_source_idx on observations (source, id desc);
+--bun:split
+create index observations_occurred_idx on observations (occurred_at);
+--bun:split
+create index findings_open_idx on findings (id desc) where closed_at is null;
+--bun:split
+create index audit_entries_operation_idx on audit_entries (operation, id desc);
+--bun:split
+create index audit_entries_partner_idx on audit_entries (partner, id desc) where partner is not null;
+--bun:split
+create index audit_entries_outcome_idx on audit_entries (outcome, id desc);
+--bun:split
+create index audit_entries_created_idx on audit_entries (created_at);

@@ -1,0 +1,226 @@
+package model_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/model"
+	"parapet/model/modeltest"
+)
+
+// timings are how long cases took: the first time, and the median and the slowest of further times.
+type timings struct {
+	b                     *testing.B
+	first, usual, slowest time.Duration
+}
+
+// run measures a case. After five runs Postgres may plan a prepared statement for all arguments alike.
+func (m *timings) run(name string, ask func(context.Context) error) {
+	m.b.Helper()
+	const further = 9
+	times := make([]time.Duration, 1+further)
+	for i := range times {
+		began := time.Now()
+		require.NoError(m.b, ask(m.b.Context()), name)
+		times[i] = time.Since(began)
+	}
+	first, rest := times[0], times[1:]
+	slices.Sort(rest)
+	usual, slowest := rest[further/2], rest[further-1]
+	m.b.Logf("%8.1f first %8.1f median %8.1f slowest ms: %s", milliseconds(first), milliseconds(usual), milliseconds(slowest), name)
+	m.first, m.usual, m.slowest = max(m.first, first), max(m.usual, usual), max(m.slowest, slowest)
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
+// report tells the worst case of each.
+func (m *timings) report() {
+	m.b.ReportMetric(milliseconds(m.first), "first-ms")
+	m.b.ReportMetric(milliseconds(m.usual), "median-ms")
+	m.b.ReportMetric(milliseconds(m.slowest), "slowest-ms")
+}
+
+// bookActors are a large partner, a middling one, a small one, one without any record and an operator.
+func bookActors(m *modeltest.Bundle) []model.Actor {
+	return []model.Actor{m.Acme, modeltest.Partner("umbrella"), modeltest.Partner("hooli"), modeltest.Partner("small-001"), m.Operator}
+}
+
+// BenchmarkBookLists reads pages of every list of a book, with filters that match much, little and nothing.
+func BenchmarkBookLists(b *testing.B) {
+	m := modeltest.Book(b)
+	for name, filters := range bookFilters(m) {
+		list := lists[name]
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				at := timings{b: b}
+				for _, actor := range bookActors(m) {
+					for _, f := range filters {
+						for _, order := range []model.Order{model.NewestFirst, model.OldestFirst} {
+							at.run(fmt.Sprintf("%s %s %s", actor.Name, described(f), order), func(ctx context.Context) error {
+								return list.page(ctx, m, actor, f, model.PageRequest{Order: order})
+							})
+						}
+						at.run(fmt.Sprintf("%s %s total", actor.Name, described(f)), func(ctx context.Context) error { return list.total(ctx, m, actor, f) })
+					}
+				}
+				at.report()
+			}
+		})
+	}
+}
+
+func described(f model.Filter) string {
+	text := fmt.Sprintf("%s %s %s %s", f.Status, f.Product, f.Partner, f.PartnerReference)
+	if f.CreatedFrom != nil {
+		text += f.CreatedFrom.Format(" from " + time.DateOnly)
+	}
+	if f.CreatedTo != nil {
+		text += f.CreatedTo.Format(" to " + time.DateOnly)
+	}
+	return text
+}
+
+// bookFilters are the filters of each list.
+func bookFilters(m *modeltest.Bundle) map[string][]model.Filter {
+	statuses := map[string][]string{
+		"quotes": {"priced", "bound", "expired"}, "policies": {"active", "expired", "exhausted", "cancelled"}, "claims": {"closed", "approved", "declined", "deferred"},
+		"payouts": {"blocked", "reconciled", "returned", "pending"}, "payout methods": {"pending", "verified", "rejected"},
+	}
+	now := m.Now()
+	old, middle, future := now.AddDate(0, 0, -299), now.AddDate(0, 0, -150), now.AddDate(1, 0, 0)
+	all := map[string][]model.Filter{}
+	for name, words := range statuses {
+		filters := []model.Filter{{}, {CreatedFrom: &middle}, {CreatedTo: &middle}, {CreatedTo: &old}, {CreatedFrom: &future}, {CreatedFrom: &old, CreatedTo: &middle}}
+		for _, word := range words {
+			filters = append(filters, model.Filter{Status: word}, model.Filter{Status: word, CreatedTo: &middle}, model.Filter{Status: word, CreatedFrom: &future})
+		}
+		if name == "quotes" || name == "policies" || name == "claims" {
+			for _, product := range []string{"quake-circle", "rain-excess", "rain-deficit", "unknown"} {
+				filters = append(filters, model.Filter{Product: product}, model.Filter{Product: product, Status: words[0]}, model.Filter{Product: product, CreatedTo: &old})
+			}
+		}
+		if name != "payouts" {
+			filters = append(filters, model.Filter{PartnerReference: "copy-000001/200"}, model.Filter{PartnerReference: "unknown"}, model.Filter{PartnerReference: "unknown", Status: words[0]})
+		}
+		all[name] = filters
+	}
+	return all
+}
+
+// BenchmarkBookFeed reads pages of the feed by types that are frequent, rare and absent.
+func BenchmarkBookFeed(b *testing.B) {
+	m := modeltest.Book(b)
+	for b.Loop() {
+		at := timings{b: b}
+		for _, partner := range []string{"acme", "umbrella", "hooli"} {
+			for _, types := range [][]model.EventType{
+				nil, {model.EventQuoteCreated}, {model.EventPolicyCancelled}, {model.EventPolicyArchived}, {model.EventPolicyArchived, model.EventPolicyCancelled},
+				{model.EventWebhookEndpointOn},
+			} {
+				for _, after := range []int64{0, 1_000_000} {
+					f := model.EventFilter{Types: types, After: after}
+					at.run(fmt.Sprintf("%s %v after %d", partner, types, after), func(ctx context.Context) error {
+						_, err := m.Service.ListEvents(ctx, modeltest.Partner(partner), f, model.PageRequest{})
+						return err
+					})
+					at.run(fmt.Sprintf("%s %v after %d total", partner, types, after), func(ctx context.Context) error {
+						page, err := m.Service.ListEvents(ctx, modeltest.Partner(partner), f, model.PageRequest{Limit: 1})
+						require.NoError(b, err)
+						_, _, err = page.Total(ctx)
+						return err
+					})
+				}
+			}
+		}
+		at.report()
+	}
+}
+
+// BenchmarkBookDeliveries reads pages of what was sent to acme's endpoint.
+func BenchmarkBookDeliveries(b *testing.B) {
+	m := modeltest.Book(b)
+	endpoints, err := m.Service.ListWebhookEndpoints(b.Context(), m.Acme, model.Filter{}, model.PageRequest{})
+	require.NoError(b, err)
+	require.NotEmpty(b, endpoints.Data)
+	for b.Loop() {
+		at := timings{b: b}
+		for _, status := range []string{"", "pending", "delivered", "parked"} {
+			at.run("deliveries "+status, func(ctx context.Context) error {
+				_, err := m.Service.ListDeliveries(ctx, m.Acme, endpoints.Data[0].ID, status, model.PageRequest{})
+				return err
+			})
+			at.run("deliveries of "+status, func(ctx context.Context) error {
+				_, err := m.Service.DeliveriesOf(status)(ctx, m.Acme, []string{endpoints.Data[0].ID}, model.PageRequest{})
+				return err
+			})
+		}
+		at.report()
+	}
+}
+
+// BenchmarkBookOccurrences reads pages of occurrences and observations.
+func BenchmarkBookOccurrences(b *testing.B) {
+	m := modeltest.Book(b)
+	past, future := m.Now().AddDate(-10, 0, 0), m.Now().AddDate(1, 0, 0)
+	for b.Loop() {
+		at := timings{b: b}
+		for _, f := range []model.HappenedFilter{{}, {Kind: "storm_fix"}, {Source: "nhc"}, {Source: "usgs"}, {From: &future}, {To: &past}} {
+			at.run(fmt.Sprintf("occurrences %+v", f), func(ctx context.Context) error {
+				_, err := m.Service.ListOccurrences(ctx, m.Acme, f, model.PageRequest{})
+				return err
+			})
+			at.run(fmt.Sprintf("observations %+v", f), func(ctx context.Context) error {
+				_, err := m.Service.ListObservations(ctx, m.Operator, f, model.PageRequest{})
+				return err
+			})
+		}
+		at.report()
+	}
+}
+
+// BenchmarkBookExposure asks what an earthquake under a tenth of the book would cost.
+func BenchmarkBookExposure(b *testing.B) {
+	m := modeltest.Book(b)
+	ask := func(ctx context.Context, actor model.Actor) (touched int) {
+		total, _, err := m.Service.Expose(ctx, actor, model.ExposureRequest{Occurrence: model.AsIf{Earthquake: &model.AsIfEarthquake{Location: bookHualien, Magnitude: "7.0"}}}, model.PageRequest{})
+		require.NoError(b, err)
+		for _, sum := range total.Totals {
+			touched += sum.Touched
+		}
+		return touched
+	}
+	for _, actor := range []model.Actor{m.Operator, m.Acme, modeltest.Partner("umbrella")} {
+		b.Run(actor.Name, func(b *testing.B) {
+			for b.Loop() {
+				b.ReportMetric(float64(ask(b.Context(), actor)), "policies")
+			}
+		})
+	}
+}
+
+// BenchmarkBookInvariants checks what changed lately, and all of a book from beginning to end.
+func BenchmarkBookInvariants(b *testing.B) {
+	m := modeltest.Book(b)
+	b.Run("Changed", func(b *testing.B) {
+		for b.Loop() {
+			m.Cover("quake-circle", nil)
+			require.NoError(b, m.Service.CheckChanged(b.Context()))
+		}
+	})
+	b.Run("Full", func(b *testing.B) {
+		for b.Loop() {
+			_, err := m.DB.Pool.Exec(b.Context(), "update invariant_checks set whole_at = null")
+			require.NoError(b, err)
+			slices, slowest, err := m.Service.CheckFully(b.Context())
+			require.NoError(b, err)
+			b.ReportMetric(float64(slices), "slices")
+			b.ReportMetric(float64(slowest.Milliseconds()), "slowest-slice-ms")
+			require.Empty(b, must(m.Service.ListViolations(b.Context(), m.Operator, "", 10)))
+		}
+	})
+}

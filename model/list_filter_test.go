@@ -1,0 +1,214 @@
+package model_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/model"
+	"parapet/model/modeltest"
+	"parapet/model/wire"
+)
+
+// listedRecord is what a filter judges of a record.
+type listedRecord struct {
+	id, partner, status, product, policy, reference string
+	at                                              time.Time
+}
+
+// lists are the lists with filters.
+var lists = map[string]filteredList{
+	"quotes": listed((*model.Service).ListQuotes, func(q wire.Quote) listedRecord {
+		return listedRecord{id: q.ID, partner: *q.Partner, status: q.Status, product: q.Product, reference: textOf(q.PartnerReference), at: q.CreatedAt}
+	}),
+	"policies": listed((*model.Service).ListPolicies, func(p wire.Policy) listedRecord {
+		return listedRecord{id: p.ID, partner: *p.Partner, status: p.Status, product: p.Product, policy: p.ID, reference: textOf(p.PartnerReference), at: p.CreatedAt}
+	}),
+	"claims": listed((*model.Service).ListClaims, func(c wire.Claim) listedRecord {
+		return listedRecord{id: c.ID, partner: *c.Partner, status: c.Status, policy: c.PolicyID, reference: textOf(c.PartnerReference), at: c.CreatedAt}
+	}),
+	"payouts": listed((*model.Service).ListPayouts, func(p wire.Payout) listedRecord {
+		return listedRecord{id: p.ID, partner: *p.Partner, status: p.Status, policy: p.PolicyID, at: p.CreatedAt}
+	}),
+	"payout methods": listed((*model.Service).ListPayoutMethods, func(m wire.PayoutMethod) listedRecord {
+		return listedRecord{id: m.ID, partner: *m.Partner, status: m.Status, policy: textOf(m.PolicyID), reference: textOf(m.PartnerReference), at: m.CreatedAt}
+	}),
+}
+
+// filteredList reads one page of a list, and its total.
+type filteredList struct {
+	read  func(testing.TB, *modeltest.Bundle, model.Actor, model.Filter, model.PageRequest) ([]listedRecord, *string, int)
+	page  func(context.Context, *modeltest.Bundle, model.Actor, model.Filter, model.PageRequest) error
+	total func(context.Context, *modeltest.Bundle, model.Actor, model.Filter) error
+}
+
+func textOf(text *string) string {
+	if text == nil {
+		return ""
+	}
+	return *text
+}
+
+func listed[T any](list func(*model.Service, context.Context, model.Actor, model.Filter, model.PageRequest) (*model.Page[T], error), of func(T) listedRecord) filteredList {
+	return filteredList{
+		read: func(t testing.TB, b *modeltest.Bundle, actor model.Actor, f model.Filter, in model.PageRequest) ([]listedRecord, *string, int) {
+			t.Helper()
+			page, err := list(b.Service, t.Context(), actor, f, in)
+			require.NoError(t, err)
+			total, _, err := page.Total(t.Context())
+			require.NoError(t, err)
+			records := make([]listedRecord, len(page.Data))
+			for i, record := range page.Data {
+				records[i] = of(record)
+			}
+			return records, page.NextCursor, total
+		},
+		page: func(ctx context.Context, b *modeltest.Bundle, actor model.Actor, f model.Filter, in model.PageRequest) error {
+			_, err := list(b.Service, ctx, actor, f, in)
+			return err
+		},
+		total: func(ctx context.Context, b *modeltest.Bundle, actor model.Actor, f model.Filter) error {
+			page, err := list(b.Service, ctx, actor, f, model.PageRequest{Limit: 1})
+			if err == nil {
+				_, _, err = page.Total(ctx)
+			}
+			return err
+		},
+	}
+}
+
+// listAll reads all pages.
+func listAll(t *testing.T, b *modeltest.Bundle, name string, actor model.Actor, f model.Filter, order model.Order) (all []listedRecord) {
+	t.Helper()
+	in := model.PageRequest{Limit: 2, Order: order}
+	for {
+		page, next, total := lists[name].read(t, b, actor, f, in)
+		all = append(all, page...)
+		if next == nil {
+			require.Len(t, all, total, "%s %+v", name, f)
+			return all
+		}
+		in.Cursor = *next
+	}
+}
+
+// TestFiltersOfListsAgreeWithTheirRecords compares every filter, and pairs of them, with what the unfiltered list has.
+func TestFiltersOfListsAgreeWithTheirRecords(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t, modeltest.Unchecked())
+	template := modeltest.New(t, modeltest.Unchecked())
+	playBookTemplate(t, template, 20)
+	fillBook(t, template, b, 3)
+	for name := range lists {
+		for _, actor := range []model.Actor{b.Operator, b.Acme, modeltest.Partner("hooli"), modeltest.Partner("small-001")} {
+			whole := listAll(t, b, name, actor, model.Filter{}, model.NewestFirst)
+			require.True(t, slices.IsSortedFunc(whole, func(x, y listedRecord) int { return y.at.Compare(x.at) }), "newest first")
+			backwards := listAll(t, b, name, actor, model.Filter{}, model.OldestFirst)
+			slices.Reverse(backwards)
+			require.Equal(t, whole, backwards)
+			for _, f := range filtersOf(name, whole) {
+				want := slices.DeleteFunc(slices.Clone(whole), func(r listedRecord) bool { return !matches(f, r) })
+				require.Equal(t, ids(want), ids(listAll(t, b, name, actor, f, model.NewestFirst)), "%s of %s: %+v", name, actor.Name, f)
+			}
+		}
+	}
+}
+
+func ids(records []listedRecord) []string {
+	ids := []string{}
+	for _, r := range records {
+		ids = append(ids, r.id)
+	}
+	return ids
+}
+
+func matches(f model.Filter, r listedRecord) bool {
+	return (f.Status == "" || f.Status == r.status) && (f.Partner == "" || f.Partner == r.partner) && (f.Product == "" || r.product == "" || f.Product == r.product) &&
+		(f.PolicyID == "" || f.PolicyID == r.policy) && (f.PartnerReference == "" || f.PartnerReference == r.reference) &&
+		(f.CreatedFrom == nil || !r.at.Before(*f.CreatedFrom)) && (f.CreatedTo == nil || r.at.Before(*f.CreatedTo))
+}
+
+// filtersOf are filters of which some match, and some nothing.
+func filtersOf(name string, whole []listedRecord) []model.Filter {
+	statuses := map[string][]string{
+		"quotes": {"priced", "bound", "expired"}, "policies": {"active", "expired", "exhausted", "archived"}, "claims": {"closed", "approved", "declined", "deferred"},
+		"payouts": {"blocked", "reconciled", "returned"}, "payout methods": {"pending", "verified", "rejected"},
+	}[name]
+	filters := []model.Filter{{Partner: "acme"}, {Partner: "nobody"}}
+	for _, status := range statuses {
+		filters = append(filters, model.Filter{Status: status}, model.Filter{Status: status, Partner: "acme"})
+		if len(whole) > 2 {
+			at := whole[len(whole)/2].at
+			filters = append(filters, model.Filter{Status: status, CreatedFrom: &at}, model.Filter{Status: status, CreatedTo: &at})
+		}
+	}
+	if name == "quotes" || name == "policies" {
+		for _, product := range []string{"quake-circle", "cyclone-circle", "rain-deficit", "unknown"} {
+			filters = append(filters, model.Filter{Product: product}, model.Filter{Product: product, Status: statuses[0]})
+		}
+	}
+	if len(whole) > 2 {
+		first, last := whole[len(whole)-1].at, whole[0].at
+		middle := whole[len(whole)/2]
+		filters = append(filters, model.Filter{CreatedFrom: &middle.at}, model.Filter{CreatedTo: &middle.at}, model.Filter{CreatedFrom: &first, CreatedTo: &last})
+		if name != "quotes" && name != "policies" && middle.policy != "" {
+			filters = append(filters, model.Filter{PolicyID: middle.policy}, model.Filter{PolicyID: middle.policy, Status: middle.status})
+		}
+		if middle.reference != "" {
+			filters = append(filters, model.Filter{PartnerReference: middle.reference}, model.Filter{PartnerReference: middle.reference, Status: statuses[0]})
+		}
+	}
+	return filters
+}
+
+func TestClaimsAreFilteredByTheProductOfTheirPolicy(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy := b.Cover("quake-circle", nil)
+	b.Observe(modeltest.Quake("us1", b.Now(), epicentre, "6.4"))
+	b.Work()
+	_, _, err := b.Service.OpenClaim(t.Context(), b.Acme, model.ClaimRequest{PolicyID: policy.ID})
+	require.NoError(t, err)
+	for product, want := range map[string]int{"quake-circle": 2, "cyclone-circle": 0} {
+		page, err := b.Service.ListClaims(t.Context(), b.Acme, model.Filter{Product: product}, model.PageRequest{})
+		require.NoError(t, err)
+		require.Len(t, page.Data, want, product)
+	}
+}
+
+func TestFeedOfSomeTypesAgreesWithTheFeed(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t, modeltest.Unchecked())
+	b.Everything()
+	read := func(f model.EventFilter) (ids []string) {
+		in := model.PageRequest{Limit: 3}
+		for {
+			page, err := b.Service.ListEvents(t.Context(), b.Acme, f, in)
+			require.NoError(t, err)
+			for _, event := range page.Data {
+				ids = append(ids, fmt.Sprintf("%d %s", event.Sequence, event.Type))
+			}
+			if page.NextCursor == nil {
+				return ids
+			}
+			in.Cursor = *page.NextCursor
+		}
+	}
+	whole := read(model.EventFilter{})
+	for _, types := range [][]model.EventType{{model.EventQuoteCreated}, {model.EventPolicyArchived, model.EventClaimOpened}, {model.EventPolicyCancelled, model.EventQuoteBound, model.EventClaimOpened}} {
+		for _, after := range []int64{0, 20} {
+			want := slices.DeleteFunc(slices.Clone(whole), func(id string) bool {
+				var sequence int64
+				var kind string
+				_, err := fmt.Sscanf(id, "%d %s", &sequence, &kind)
+				require.NoError(t, err)
+				return sequence <= after || !slices.Contains(types, model.EventType(kind))
+			})
+			require.Equal(t, want, read(model.EventFilter{Types: types, After: after}))
+		}
+	}
+}
