@@ -44,6 +44,7 @@ func TestServeHasMoratoriumRulesUnlessTheyAreSwitchedOff(t *testing.T) {
 }
 
 func TestMoratoriumRulesAreOnByDefault(t *testing.T) {
+	t.Parallel()
 	s, err := loadSettings()
 	require.NoError(t, err)
 	require.True(t, s.Moratoria)
