@@ -141,6 +141,7 @@ func TestMatchingTouchesOnlyClaimsOfTheSameEvent(t *testing.T) {
 	b.After(48 * time.Hour)
 	tx, err := b.DB.Pool.Begin(t.Context())
 	require.NoError(t, err)
+	t.Cleanup(func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) })
 	locked, err := tx.Exec(t.Context(), "select from claims for no key update")
 	require.NoError(t, err)
 	require.EqualValues(t, 2, locked.RowsAffected())
