@@ -209,8 +209,9 @@ func TestPremiumFromTheAnswerAlone(t *testing.T) {
 
 func pick[T any](random *rand.Rand, from ...T) T { return from[random.IntN(len(from))] }
 
-// drawTerms is the part of a context that all products share.
-func drawTerms(random *rand.Rand) string {
+// drawTerms is the part of a context that all products share; shortest is the shortest
+// term of the product.
+func drawTerms(random *rand.Rand, shortest string) string {
 	bounds := map[string][2]int64{
 		"USD": {100_000, 1_000_000_000}, "EUR": {100_000, 1_000_000_000}, "GBP": {100_000, 1_000_000_000},
 		"JPY": {150_000, 1_500_000_000}, "KWD": {300_000, 3_000_000_000}, "TWD": {3_000_000, 30_000_000_000},
@@ -218,7 +219,7 @@ func drawTerms(random *rand.Rand) string {
 	currency := pick(random, "USD", "EUR", "GBP", "JPY", "KWD", "TWD")
 	least, most := bounds[currency][0], bounds[currency][1]
 	return fmt.Sprintf(`"partner":"acme","limit":{"amount":%d,"currency":%q},"term":%q,"starts_at":%s`,
-		least+random.Int64N(most-least+1), currency, pick(random, "P365D", "P366D", "P1Y", "P6M", "P90D", "P30D", "P1D"),
+		least+random.Int64N(most-least+1), currency, pick(random, "P365D", "P366D", "P1Y", "P6M", "P90D", "P30D", shortest),
 		pick(random, "null", `"2026-11-15T00:00:00Z"`, `"2026-07-01T08:30:00+08:00"`, `"2027-02-28T23:59:59Z"`))
 }
 
@@ -226,23 +227,23 @@ func drawQuake(random *rand.Rand) string {
 	quakes := hazard.Shipped().Quakes()
 	at := quakes[random.IntN(len(quakes))].Where
 	return fmt.Sprintf(`{%s,"location":{"latitude":%f,"longitude":%f},"radius_km":%d%s}`,
-		drawTerms(random), at.Latitude, at.Longitude, 5+random.IntN(100), pick(random, "",
+		drawTerms(random, "P1D"), at.Latitude, at.Longitude, 5+random.IntN(100), pick(random, "",
 			`,"steps":[{"threshold":"5.5","factor":"0.01"},{"threshold":"6.3","factor":"0.333"},{"threshold":"7.7","factor":"0.7777"}]`))
 }
 
 func drawCyclone(random *rand.Rand) string {
 	return fmt.Sprintf(`{%s,"location":{"latitude":%f,"longitude":%f},"radius_km":%d}`,
-		drawTerms(random), 10+35*random.Float64(), -97+40*random.Float64(), 5+random.IntN(200))
+		drawTerms(random, "P1D"), 10+35*random.Float64(), -97+40*random.Float64(), 5+random.IntN(200))
 }
 
 func drawExcess(random *rand.Rand) string {
 	attach := 60 + random.IntN(120)
-	return fmt.Sprintf(`{%s,"station":%q,"days":%d,"attach":"%d.%d","exhaust":"%d"}`, drawTerms(random),
+	return fmt.Sprintf(`{%s,"station":%q,"days":%d,"attach":"%d.%d","exhaust":"%d"}`, drawTerms(random, "P8D"),
 		pick(random, "Seattle", "New York"), 1+random.IntN(15), attach, random.IntN(10), attach+50+random.IntN(300))
 }
 
 func drawDeficit(random *rand.Rand) string {
 	attach := 1 + random.IntN(12)
-	return fmt.Sprintf(`{%s,"station":%q,"days":%d,"attach":"%d","exhaust":"0.%d"}`, drawTerms(random),
+	return fmt.Sprintf(`{%s,"station":%q,"days":%d,"attach":"%d","exhaust":"0.%d"}`, drawTerms(random, "P8D"),
 		pick(random, "Seattle", "New York"), 25+random.IntN(60), attach, random.IntN(10))
 }
