@@ -37,6 +37,7 @@ test/interop: build ## run the checks by foreign tools; needs Node
 chaos: postgres ## kill what sends events fifty times during 5,000 changes, what pays two hundred times during 1,000 payouts and twenty times at each point of one, the database twenty; hang it five times; lose no event in ten minutes of commits in any order
 	go test -count=1 -timeout=30m -v -run='^TestEventsOutliveTheProcessThatSendsThem$$' ./cmd/parapet -kills=50 -changes=5000
 	go test -count=1 -timeout=60m -v -run='^TestMoneyOutlivesWhoeverPaysIt$$' ./cmd/parapet -payouts=1000 -money-kills=200 -restarts=20
+	go test -count=1 -timeout=60m -v -run='^TestHostileBankPaysEachPayoutOnce$$' ./cmd/parapet -hostile-payouts=200
 	go test -count=1 -v -run='^Test(AWorker|ASlice)MayDieAnywhere$$' ./jobs -hits=20
 	go test -count=1 -timeout=30m -v -run='^TestJobsResumeAfterAFailover$$' ./cmd/parapet -failovers=5
 	go test -count=1 -timeout=90m -v -run='^TestNoEventIsLostWhileManyCommitInAnyOrder$$' ./model -relay-for=10m

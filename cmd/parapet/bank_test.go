@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/base64"
 	"log/slog"
 	"math/rand/v2"
@@ -18,8 +19,21 @@ import (
 	"parapet/jobs/rail/railtest"
 )
 
-// bankBooks names the file of a bank's books to its process.
-const bankBooks = "TEST_BANK_BOOKS"
+// What a bank's process is told: the file of its books, where it serves, and the file
+// that has its mode, which it reads at each call.
+const (
+	bankBooks   = "TEST_BANK_BOOKS"
+	bankAddress = "TEST_BANK_ADDRESS"
+	bankMode    = "TEST_BANK_MODE"
+)
+
+// The modes of a bank.
+const (
+	bankBusy    = ""        // takes its time, and now and then loses an answer
+	bankLoses   = "loses"   // executes and loses every answer, also to inquiries
+	bankForgets = "forgets" // denies every key, signed
+	bankWell    = "well"
+)
 
 var bankSecrets = httprail.Secrets{[]byte(strings.Repeat("b", 32))}
 
@@ -42,7 +56,10 @@ func runBank() error {
 	if err != nil {
 		return err
 	}
-	bank.Behave(func(w http.ResponseWriter, _ *http.Request, good func()) {
+	bank.Behave(func(w http.ResponseWriter, r *http.Request, good func()) {
+		if hostile(bank, w, r, good) {
+			return
+		}
 		<-time.After(time.Duration(rand.IntN(400)) * time.Millisecond)
 		switch rand.IntN(40) {
 		case 0:
@@ -52,13 +69,33 @@ func runBank() error {
 		default:
 			good()
 		}
-	}, nil, nil)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	}, func(w http.ResponseWriter, r *http.Request, good func()) {
+		if !hostile(bank, w, r, good) {
+			good()
+		}
+	}, nil)
+	listener, err := net.Listen("tcp", cmp.Or(os.Getenv(bankAddress), "127.0.0.1:0"))
 	if err != nil {
 		return err
 	}
 	slog.New(slog.NewJSONHandler(os.Stderr, nil)).Info("serving", "address", listener.Addr().String())
 	return http.Serve(listener, bank.Handler())
+}
+
+// hostile answers as the bank's mode says; false leaves it to the busy bank.
+func hostile(bank *railtest.Bank, w http.ResponseWriter, r *http.Request, good func()) bool {
+	mode, _ := os.ReadFile(os.Getenv(bankMode)) // a bank without one is busy
+	switch string(mode) {
+	case bankLoses:
+		w.WriteHeader(http.StatusInternalServerError)
+	case bankForgets:
+		bank.Answer(w, r, http.StatusNotFound, httprail.Transfer{Key: r.PathValue("key"), Status: "not_found"})
+	case bankWell:
+		good()
+	default:
+		return false
+	}
+	return true
 }
 
 // bankSays is what a bank's books say of payouts: how much was executed for each.

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"encoding/base64"
+	"flag"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/stretchr/testify/require"
+
+	"parapet/jobs/rail/httprail"
+	"parapet/jobs/rail/railtest"
+)
+
+// A small run for every day; make chaos has a longer one.
+var hostilePayouts = flag.Int("hostile-payouts", 6, "how many payouts TestHostileBankPaysEachPayoutOnce makes")
+
+// mode tells a bank how to behave from now on.
+func mode(t *testing.T, file, mode string) {
+	t.Helper()
+	require.NoError(t, os.WriteFile(file, []byte(mode), 0o600))
+}
+
+// passes lets time pass, step by step, until it is so.
+func (c *crash) passes(t *testing.T, step time.Duration, says string, yes func() bool) {
+	t.Helper()
+	for range 12 {
+		if settled(yes) {
+			return
+		}
+		c.After(step)
+	}
+	require.Fail(t, says)
+}
+
+// startBankAs runs a bank in a process of its own, with these books and this mode file.
+func (c *cloud) startBankAs(t *testing.T, address, books, mode string) *process {
+	t.Helper()
+	other := &cloud{Bundle: c.Bundle, environment: append(slices.Clone(c.environment), bankAddress+"="+address, bankBooks+"="+books, bankMode+"="+mode)}
+	return other.start(t, "bank")
+}
+
+// serveBy starts one server whose bank is at an address.
+func (c *crash) serveBy(t *testing.T, bank string) {
+	t.Helper()
+	for _, p := range c.running {
+		p.kill()
+	}
+	c.environment = append(c.environment, "PARAPET_RAIL=http", "PARAPET_RAIL_URL="+bank+"/v1",
+		"PARAPET_RAIL_SECRET="+base64.StdEncoding.EncodeToString(bankSecrets[0]), "PARAPET_LOOPBACK_TARGETS=true")
+	c.running = []*process{c.start(t, "rehearsal")}
+}
+
+// notice has the bank send a signed notice about a key.
+func (c *crash) notice(t *testing.T, said httprail.Transfer) int {
+	t.Helper()
+	body, err := json.Marshal(said)
+	require.NoError(t, err)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, c.running[0].base+httprail.NoticePath, strings.NewReader(string(body)))
+	require.NoError(t, err)
+	bankSecrets.SignRequest(request, body, time.Now())
+	answer, err := http.DefaultClient.Do(request)
+	require.NoError(t, err)
+	require.NoError(t, answer.Body.Close())
+	return answer.StatusCode
+}
+
+// TestHostileBankPaysEachPayoutOnce pays through a bank in another process that is
+// closed, loses its answers, sends false refusals, is replaced by another bank under the
+// same name, and forgets its keys. Nothing goes out twice, and nothing is left when it
+// is well again.
+func TestHostileBankPaysEachPayoutOnce(t *testing.T) {
+	t.Parallel()
+	c := &crash{cloud: newCloud(t)}
+	folder, n := t.TempDir(), *hostilePayouts
+	file, books, others := filepath.Join(folder, "mode"), filepath.Join(folder, "books"), filepath.Join(folder, "others")
+	mode(t, file, bankLoses) // it takes every order and answers none
+	first := c.startBankAs(t, "127.0.0.1:0", books, file)
+	c.serveBy(t, first.base)
+	c.owe(t, n)
+	c.name(t, n)
+	statuses := func(status string) func() bool {
+		return func() bool { return c.count(t, "payouts where status = $1", status) == n }
+	}
+
+	c.passes(t, time.Minute, "the accounts are checked and every order is in doubt", statuses("reconciling"))
+	require.Len(t, bankSays(t, books), n)
+	first.kill()
+	c.passes(t, 10*time.Minute, "it is asked while it is closed", func() bool { return c.count(t, "payout_attempts where outcome = 'not_sent'") > 0 })
+	require.True(t, statuses("reconciling")())
+
+	// Another bank has its name and is neither asked nor sent to.
+	second := c.startBankAs(t, "127.0.0.1:0", others, filepath.Join(folder, "well"))
+	c.serveBy(t, second.base)
+	c.passes(t, 3*time.Hour, "its doubts are not for the second bank", func() bool {
+		return c.count(t, "(select distinct payout_id from payout_attempts where code = 'other_rail') as held") == n
+	})
+
+	// The first one is back, without its memory, and refuses falsely.
+	mode(t, file, bankForgets)
+	first = c.startBankAs(t, strings.TrimPrefix(first.base, "http://"), books, file)
+	c.serveBy(t, first.base)
+	entries, err := railtest.Read(books)
+	require.NoError(t, err)
+	for _, entry := range entries {
+		require.Equal(t, http.StatusNoContent, c.notice(t, httprail.Transfer{Key: entry.Told.Key, Status: "refused", Code: "account_closed"}))
+	}
+	c.After(25 * time.Hour)
+	c.passes(t, time.Hour, "a key that may be forgotten is not sent again", func() bool {
+		return c.count(t, "(select distinct payout_id from payout_attempts where code = 'key_forgotten') as kept") == n
+	})
+	require.True(t, statuses("reconciling")())
+
+	mode(t, file, bankWell)
+	c.passes(t, time.Hour, "every payout is released", statuses("released"))
+	require.Equal(t, c.released(t), bankSays(t, books), "the bank's books and ours")
+	require.Empty(t, bankSays(t, others))
+	require.Equal(t, n, c.count(t, "(select distinct key from payout_attempts) as keys"), "never another key")
+	require.Equal(t, n, c.count(t, "findings where kind = 'contradiction'"), "it had refused what it paid")
+}
