@@ -9,7 +9,7 @@ GO_TEST := go test -timeout=15m
 LINT    := go tool -modfile=internal/tools/go.mod golangci-lint
 
 .DEFAULT_GOAL := help
-.PHONY: help demo dev build test test/race test/interop chaos lint format generate verify bench book clean postgres
+.PHONY: help demo dev build test test/race test/interop chaos lint format generate verify bench bench/book book clean postgres
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z\/]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -64,6 +64,9 @@ verify: postgres ## check that the generated documents, go.mod and the house rul
 
 bench: postgres ## measure: time and memory of what must be fast
 	@internal/tools/benchmarks
+
+bench/book: postgres ## measure lists, filters, the feed, exposure and invariants on the book that `make book` made
+	go test -run='^$$' -bench=^BenchmarkBook -benchtime=1x -timeout=2h -v ./model
 
 book: postgres ## make a database of a million policies in your cache folder, to measure on (POLICIES=1000, PARAPET_BOOK=folder)
 	@internal/tools/book $(POLICIES)
