@@ -12,7 +12,7 @@ import (
 	"parapet/model"
 )
 
-func (r *mutationResolver) StopReleases(ctx context.Context, input node.StopReleasesInput) (*node.ReleaseStopPayload, error) {
+func (r *mutationResolver) StopReleases(ctx context.Context, input node.StopReleasesInput) (*node.StopReleasesPayload, error) {
 	return reader(ctx).StopReleases(ctx, input)
 }
 

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river"
 	"github.com/stretchr/testify/require"
 
 	"parapet/internal/filestore"
@@ -45,6 +46,11 @@ func pain001(pool *pgxpool.Pool) (*bankfile.Rail, error) {
 	return &bankfile.Rail{Format: format, Books: NewBooks(pool)}, err
 }
 
+// write writes a bank's files as the workers do.
+func (s *shop) write(by rail.Rail) error {
+	return (&writeFiles{service: s.Service, rail: by}).Work(s.t.Context(), &river.Job[WriteFiles]{})
+}
+
 // written are the files that stand for the bank.
 func written(t testing.TB, folder string) []string {
 	t.Helper()
@@ -62,7 +68,7 @@ func TestASliceGoesIntoOneFile(t *testing.T) {
 	var all sync.WaitGroup
 	ended := make([]error, 4)
 	for i := range ended {
-		all.Go(func() { ended[i] = files.WriteDue(t.Context()) })
+		all.Go(func() { ended[i] = s.write(files) })
 	}
 	all.Wait()
 	require.NoError(t, errors.Join(ended...))
@@ -110,7 +116,7 @@ func TestWhatTheBooksDoNotKnowIsNobodys(t *testing.T) {
 	s := open(t)
 	files, folder := s.files()
 	require.NoError(t, s.releaseBy(files, s.fleet(1)[0]))
-	require.NoError(t, files.WriteDue(t.Context()))
+	require.NoError(t, s.write(files))
 	batch := strings.TrimSuffix(filepath.Base(written(t, folder)[0]), ".xml")
 	day := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
 	require.NoError(t, os.MkdirAll(filepath.Join(folder, "in"), 0o700))
@@ -144,7 +150,7 @@ func TestABatchHoldsNoMoreThanAFileSumsTo(t *testing.T) {
 		require.NoError(t, s.releaseBy(files, job))
 	}
 	require.NoError(t, files.Books.Cut(t.Context(), files.Name(), 10, 5_000_000))
-	require.NoError(t, files.WriteDue(t.Context()))
+	require.NoError(t, s.write(files))
 	require.Len(t, written(t, folder), 2)
 	require.Equal(t, 1, s.count("(select from bank_entries group by batch_id having sum(amount) = 4000000) as full_one"))
 	require.Zero(t, s.count("bank_entries where batch_id is null"))
@@ -173,15 +179,15 @@ func TestAFileIsWrittenAgainWithTheSameBytes(t *testing.T) {
 	require.NoError(t, s.releaseBy(files, job))
 	good := files.Store
 	files.Store = &dying{Store: good, half: true}
-	require.ErrorIs(t, files.WriteDue(t.Context()), errHung)
+	require.ErrorIs(t, s.write(files), errHung)
 	require.Empty(t, written(t, folder))
 	files.Store = &dying{Store: good}
-	require.ErrorIs(t, files.WriteDue(t.Context()), errHung)
+	require.ErrorIs(t, s.write(files), errHung)
 	first, err := os.ReadFile(written(t, folder)[0])
 	require.NoError(t, err)
 	files.Store = good
-	require.NoError(t, files.WriteDue(t.Context()))
-	require.NoError(t, files.WriteDue(t.Context()))
+	require.NoError(t, s.write(files))
+	require.NoError(t, s.write(files))
 	require.Len(t, written(t, folder), 1)
 	again, err := os.ReadFile(written(t, folder)[0])
 	require.NoError(t, err)
@@ -196,7 +202,7 @@ func TestAFileIsWrittenAgainWithTheSameBytes(t *testing.T) {
 	orders, err := files.Orders(t.Context(), []string{s.RailKey(job.ID, 1)})
 	require.NoError(t, err)
 	require.Equal(t, result, files.Send(t.Context(), orders[s.RailKey(job.ID, 1)]))
-	require.NoError(t, files.WriteDue(t.Context()))
+	require.NoError(t, s.write(files))
 	require.Len(t, written(t, folder), 1)
 }
 
@@ -207,7 +213,7 @@ func TestAChangedOrderIsNotWritten(t *testing.T) {
 	job := s.fleet(1)[0]
 	require.NoError(t, s.releaseBy(files, job))
 	s.exec("update bank_entries set amount = amount + 1")
-	require.ErrorContains(t, files.WriteDue(t.Context()), "not what was accepted")
+	require.ErrorContains(t, s.write(files), "not what was accepted")
 	require.Empty(t, written(t, folder))
 	s.exec("alter table bank_entries rename to mislaid")
 	require.Equal(t, rail.Unknown, files.Inquire(t.Context(), s.RailKey(job.ID, 1)).Outcome)

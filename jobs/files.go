@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"errors"
 
 	"github.com/riverqueue/river"
 
@@ -11,7 +12,7 @@ import (
 
 // fileWriter is a rail that pays by files.
 type fileWriter interface {
-	WriteDue(ctx context.Context) error
+	WriteDue(ctx context.Context, permits rail.Permits) error
 }
 
 // WriteFiles writes the files of a bank that are due.
@@ -37,5 +38,9 @@ func (w *writeFiles) Work(ctx context.Context, _ *river.Job[WriteFiles]) error {
 	if stopped, err := w.service.Stopped(ctx); err != nil || stopped {
 		return err // what was accepted waits for the next file
 	}
-	return writer.WriteDue(ctx)
+	err := writer.WriteDue(ctx, func(ctx context.Context) (context.Context, rail.Permit, error) { return w.service.BeginSend(ctx) })
+	if errors.Is(err, model.ErrReleasesStopped) {
+		return nil // the rest waits, too
+	}
+	return err
 }

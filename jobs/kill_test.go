@@ -49,7 +49,7 @@ func dyingWorker(ctx context.Context, point step) error {
 	if err != nil {
 		return err
 	}
-	service, err := domain(db, pool, false)
+	service, err := domain(db, pool, false, nil)
 	if err != nil {
 		return err
 	}

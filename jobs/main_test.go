@@ -45,6 +45,8 @@ type shop struct {
 	rail *rail.Simulator
 	log  *journal
 
+	pause func(context.Context, time.Duration) error // between the looks of a stop; nil waits
+
 	patience time.Duration // of one attempt to deliver; webhook.Timeout when 0
 }
 
@@ -78,18 +80,18 @@ func openWith(t testing.TB, pause wait, with ...modeltest.Option) *shop {
 func (s *shop) serve(slices bool) {
 	s.t.Helper()
 	var err error
-	s.Service, err = domain(s.DB, s.pool, slices)
+	s.Service, err = domain(s.DB, s.pool, slices, s.pause)
 	require.NoError(s.t, err)
 }
 
 // domain is the domain with the queue of production.
-func domain(db *model.Database, pool *pgxpool.Pool, slices bool) (*model.Service, error) {
+func domain(db *model.Database, pool *pgxpool.Pool, slices bool, pause func(context.Context, time.Duration) error) (*model.Service, error) {
 	queue, err := NewQueue(pool)
 	if err != nil {
 		return nil, err
 	}
 	return model.New(model.Config{
-		DB: db, Queue: queue, Jobs: queue.NewDesk(pool), Development: true, Slices: slices,
+		DB: db, Queue: queue, Jobs: queue.NewDesk(pool), Development: true, Slices: slices, Pause: pause,
 		Keys: model.Keys{
 			Seal:        []model.SealKey{{ID: "jobs", Secret: []byte("0123456789abcdef0123456789abcdef")}},
 			Fingerprint: []byte("fingerprint-key-of-the-tests-0123"),

@@ -67,7 +67,8 @@ func IdentityOf(r rail.Rail) model.RailIdentity {
 const (
 	codeKeyForgotten   = "key_forgotten"    // not found, and too late to send again
 	codeCannotAsk      = "cannot_ask"       // the rail answers no inquiries
-	codeStopped        = "stopped"          // not found, and releases are stopped
+	codeStopped        = "stopped"          // not found, or not sent, and releases are stopped
+	codeNotPermitted   = "not_permitted"    // not sent, because the database could not be asked for a stop
 	codeNotVoided      = "not_voided"       // not sent: an earlier key of the debt could not be voided
 	codeEarlierKeyPaid = "earlier_key_paid" // not sent: the rail paid under an earlier key of the debt
 	codeOtherRail      = "other_rail"       // it was sent to a rail that is not this server's any more
@@ -158,9 +159,18 @@ func (w *releasePayout) pay(ctx context.Context, order *model.Release, expires t
 	return heard(ctx, w.log, w.rail, order, result)
 }
 
-// send sends an order unless it has expired: a worker that was suspended may wake when
-// another one, or an operator, has long decided otherwise.
+// send sends an order unless releases were stopped since it was intended, or it has
+// expired: a worker that was suspended may wake when another one, or an operator, has
+// long decided otherwise. A stop waits for the end of the call.
 func (w *releasePayout) send(ctx context.Context, order *model.Release, expires time.Time) rail.Result {
+	ctx, sending, err := w.service.BeginSend(ctx)
+	switch {
+	case errors.Is(err, model.ErrReleasesStopped):
+		return rail.Result{Outcome: rail.NotSent, Code: codeStopped}
+	case err != nil:
+		return rail.Result{Outcome: rail.NotSent, Code: codeNotPermitted, Err: err}
+	}
+	defer sending.End()
 	if done, result := w.voidGivenUp(ctx, order); !done {
 		return result
 	}

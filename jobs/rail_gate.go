@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -56,9 +57,12 @@ func (g *railGate) wait(ctx context.Context, to rail.Rail) time.Duration {
 	return 0
 }
 
+// notRails are the codes of orders that were not sent for a reason of ours.
+var notRails = []string{rail.CodeExpired, codeStopped, codeNotPermitted}
+
 // observe opens or closes the gate after a call.
 func (g *railGate) observe(result rail.Result) {
-	if g == nil || result.Code == rail.CodeExpired {
+	if g == nil || slices.Contains(notRails, result.Code) {
 		return
 	}
 	g.mu.Lock()

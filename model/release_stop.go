@@ -2,12 +2,15 @@ package model
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/uptrace/bun"
+
+	"parapet/model/wire"
 )
 
 // stopRow is a time in which no payout was sent.
@@ -51,23 +54,52 @@ type ResumeRequest struct {
 	Acknowledge bool   // although invariants are violated: these stop nothing any more
 }
 
-// stopLock is taken, shared, by every transaction that intends to pay and, alone, by
-// those that stop it: when a stop has committed no intent commits any more.
-const (
-	stopLock       = "pg_advisory_xact_lock(hashtext('release stop'), 0)"
-	stopLockShared = "pg_advisory_xact_lock_shared(hashtext('release stop'), 0)"
-)
+// ReleasesStopped is what StopReleases answers.
+type ReleasesStopped struct {
+	Stop *ReleaseStop
+	// Leaving is what may still reach a rail because its sender did not end in time;
+	// nil when nothing leaves any more.
+	Leaving *Leaving
+}
 
-// StopReleases keeps every payout from being sent until ResumeReleases. Operators
+// StopReleases keeps every payout from being sent until ResumeReleases. Nothing that
+// begins after it leaves; for what was leaving before it waits a minute at most, and
+// answers what has not ended by then. The same request again waits again. Operators
 // only. Errors: validation_failed, state_conflict.
-func (s *Service) StopReleases(ctx context.Context, actor Actor, in StopRequest) (*ReleaseStop, error) {
-	return s.stopChange(ctx, actor, in.Reason, func(ctx context.Context, u *unit, standing *stopRow) (*stopRow, error) {
+func (s *Service) StopReleases(ctx context.Context, actor Actor, in StopRequest) (*ReleasesStopped, error) {
+	stop, err := s.stopChange(ctx, actor, in.Reason, func(ctx context.Context, u *unit, standing *stopRow) (*stopRow, error) {
 		if standing != nil {
 			return nil, Fail(CodeStateConflict, "Releases are stopped already, since %s.", standing.StoppedAt.Format(time.RFC3339))
 		}
 		row := &stopRow{ID: newID(), StoppedAt: u.now, StoppedBy: actor.Name, Reason: in.Reason}
-		return row, insert(ctx, u, row)
+		if err := insert(ctx, u, row); err != nil {
+			return nil, err
+		}
+		return row, u.answered(statusOK, "", &ReleasesStopped{Stop: row.public()})
 	})
+	var first *Replay
+	if err != nil && !errors.As(err, &first) {
+		return nil, err
+	}
+	left, waited := s.awaitSends(ctx)
+	if waited != nil || first == nil {
+		return &ReleasesStopped{stop, left}, waited
+	}
+	return nil, first.withLeaving(left)
+}
+
+// withLeaving is the first answer of a stop with what is leaving now.
+func (r *Replay) withLeaving(left *Leaving) error {
+	again, answer := *r, new(ReleasesStopped)
+	err := wire.Decode(r.Body, answer)
+	if err == nil {
+		answer.Leaving = left
+		again.Body, err = wire.Encode(answer)
+	}
+	if err != nil {
+		return fmt.Errorf("answer a stop again: %w", err)
+	}
+	return &again
 }
 
 // ResumeReleases lets payouts go out again. What stood violated and what changed
@@ -101,7 +133,10 @@ func (s *Service) ResumeReleases(ctx context.Context, actor Actor, in ResumeRequ
 		}
 		row.ResumedAt, row.ResumedBy, row.ResumeReason, row.Acknowledged = &u.now, &actor.Name, &in.Reason, violated != ""
 		_, err = u.NewUpdate().Model(row).Column("resumed_at", "resumed_by", "resume_reason", "acknowledged").WherePK().Exec(ctx)
-		return row, err
+		if err != nil {
+			return nil, fmt.Errorf("end a stop: %w", err)
+		}
+		return row, u.answered(statusOK, "", row.public())
 	})
 }
 
@@ -127,28 +162,27 @@ func (s *Service) stopChange(ctx context.Context, actor Actor, reason string, do
 		}
 		stop = row.public()
 		u.about("", "", &reason)
-		return u.answered(statusOK, "", stop)
+		return nil
 	})
 	return stop, err
 }
 
-// standingStop takes the lock of stops and reads the one that stands; nil without.
+// standingStop locks the stop that stands; nil without. Two that stop at once meet at
+// the table's constraint.
 func (u *unit) standingStop(ctx context.Context) (*stopRow, error) {
-	if _, err := u.NewRaw("select " + stopLock).Exec(ctx); err != nil {
-		return nil, fmt.Errorf("lock releases: %w", err)
-	}
 	row := new(stopRow)
-	err := u.NewSelect().Model(row).Where("rs.resumed_at is null").Scan(ctx)
+	err := u.NewSelect().Model(row).Where("rs.resumed_at is null").For("UPDATE").Scan(ctx)
 	if absent(err) {
 		return nil, nil //nolint:nilnil // releases go on
 	}
 	return row, err
 }
 
-// queueStopped asks, with the next statements, whether releases are stopped.
+// queueStopped asks, with the next statements, whether releases are stopped. An intent
+// that does not see a stop holds a lock for which the stop waits.
 func (u *unit) queueStopped(stopped *bool) {
-	u.later.Queue("select " + stopLockShared)
-	u.later.Queue("select exists (select from release_stops where resumed_at is null)").QueryRow(func(row pgx.Row) error { return row.Scan(stopped) })
+	u.later.Queue(lockIntent)
+	u.later.Queue(askStopped).QueryRow(func(row pgx.Row) error { return row.Scan(stopped) })
 }
 
 // unacknowledged says which invariants are violated and not acknowledged; empty when
@@ -176,7 +210,9 @@ func (u *unit) stopViolated(ctx context.Context) error {
 	if standing, err := u.standingStop(ctx); err != nil || standing != nil {
 		return err
 	}
-	return insert(ctx, u, &stopRow{ID: newID(), StoppedAt: u.now, StoppedBy: u.actor.Name, Reason: "An invariant is violated: " + violated})
+	_, err = u.NewInsert().Model(&stopRow{ID: newID(), StoppedAt: u.now, StoppedBy: u.actor.Name, Reason: "An invariant is violated: " + violated}).
+		On("conflict do nothing").Exec(ctx)
+	return err
 }
 
 // ReleaseStops are the last stops, the newest first; the first stands where it has no

@@ -1,7 +1,6 @@
 package model_test
 
 import (
-	"sync"
 	"testing"
 	"time"
 
@@ -76,31 +75,6 @@ func TestWhatIsInDoubtIsAskedAboutDuringAStopAndNotSentAgain(t *testing.T) {
 	_, err = b.Service.EndRelease(t.Context(), modeltest.RailName, order, modeltest.Accepted)
 	require.NoError(t, err)
 	require.Equal(t, "released", only(t, b, claim).Status)
-}
-
-func TestNoIntentCommitsAfterAStop(t *testing.T) {
-	t.Parallel()
-	b := modeltest.New(t, modeltest.WithConnections(12))
-	claim := owed(b)
-	b.Record(modeltest.IBAN(claim.ID))
-	b.Verify()
-	payout := only(t, b, claim)
-	var all sync.WaitGroup
-	for range 4 {
-		all.Go(func() {
-			if _, _, err := b.Service.BeginRelease(t.Context(), modeltest.ScriptedRail, "acme", payout.ID); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	stop(t, b)
-	var intents int
-	count := "select count(*) from payout_attempts"
-	require.NoError(t, b.DB.Pool.QueryRow(t.Context(), count).Scan(&intents))
-	all.Wait()
-	var after int
-	require.NoError(t, b.DB.Pool.QueryRow(t.Context(), count).Scan(&after))
-	require.Equal(t, intents, after)
 }
 
 func TestAViolationStopsReleasesUntilItIsRepairedOrAcknowledged(t *testing.T) {

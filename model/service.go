@@ -30,6 +30,8 @@ type Config struct {
 	// sandbox observations and replayed history.
 	Development bool
 	Webhooks    Webhooks
+	// Pause lets time pass between two looks at what is leaving; nil waits.
+	Pause func(context.Context, time.Duration) error
 	// Slices says that the rail takes payouts in slices: ReleaseSlice is asked for
 	// instead of ReleasePayout for each.
 	Slices bool
@@ -69,7 +71,9 @@ type Service struct {
 	webhooks    Webhooks
 	refusals    refusals
 	committed   chan struct{}
-	rails       sync.Map    // identities that were registered, by RailIdentity
+	rails       sync.Map // identities that were registered, by RailIdentity
+	sends       *sendSession
+	pause       func(context.Context, time.Duration) error
 	relays      atomic.Bool // the last pass of the relay, in this process, had something to do
 }
 
@@ -88,10 +92,13 @@ func New(c Config) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
+	if c.Pause == nil {
+		c.Pause = waitFor
+	}
 	return &Service{
 		db: c.DB.Bun, pool: c.DB.Pool, queue: c.Queue, jobs: c.Jobs, files: c.Files, keys: c.Keys, cursorKeys: cursorKeys,
 		history: c.History, development: c.Development, slices: c.Slices, webhooks: c.Webhooks,
-		committed: make(chan struct{}, 1),
+		committed: make(chan struct{}, 1), sends: newSendSession(c.DB.Pool.Config().ConnConfig), pause: c.Pause,
 	}, nil
 }
 

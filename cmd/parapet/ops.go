@@ -24,8 +24,9 @@ import (
 	"parapet/model"
 )
 
-// opsTimeout is how long an operation may take; the server gives up after 30 s.
-const opsTimeout = 40 * time.Second
+// opsTimeout is how long an operation may take; the server gives up after 30 s, and
+// stops waiting for what leaves after a minute.
+const opsTimeout = 90 * time.Second
 
 // ops calls one operation of a running server and prints its answer as JSON.
 func ops(ctx context.Context, args []string, out io.Writer) error {

@@ -197,6 +197,199 @@ func (ec *executionContext) fieldContext_Invariant_milliseconds(_ context.Contex
 	return graphql.NewScalarFieldContext("Invariant", field, true, false, errors.New("field of type Long does not have child fields"))
 }
 
+func (ec *executionContext) _Leaving_count(ctx context.Context, field graphql.CollectedField, obj *model.Leaving) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Leaving_count(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Count, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Leaving_count(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Leaving", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _Leaving_orders(ctx context.Context, field graphql.CollectedField, obj *model.Leaving) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Leaving_orders(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Orders, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []model.LeavingOrder) graphql.Marshaler {
+			return ec.marshalNLeavingOrder2ᚕparapetᚋmodelᚐLeavingOrderᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Leaving_orders(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Leaving",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_LeavingOrder(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Leaving_files(ctx context.Context, field graphql.CollectedField, obj *model.Leaving) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Leaving_files(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Files, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []string) graphql.Marshaler {
+			return ec.marshalNString2ᚕstringᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Leaving_files(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Leaving", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _LeavingOrder_payoutId(ctx context.Context, field graphql.CollectedField, obj *model.LeavingOrder) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LeavingOrder_payoutId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PayoutID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_LeavingOrder_payoutId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("LeavingOrder", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _LeavingOrder_partner(ctx context.Context, field graphql.CollectedField, obj *model.LeavingOrder) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LeavingOrder_partner(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Partner, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_LeavingOrder_partner(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("LeavingOrder", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _LeavingOrder_key(ctx context.Context, field graphql.CollectedField, obj *model.LeavingOrder) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LeavingOrder_key(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Key, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_LeavingOrder_key(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("LeavingOrder", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _LeavingOrder_rail(ctx context.Context, field graphql.CollectedField, obj *model.LeavingOrder) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LeavingOrder_rail(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Rail, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_LeavingOrder_rail(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("LeavingOrder", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _LeavingOrder_startedAt(ctx context.Context, field graphql.CollectedField, obj *model.LeavingOrder) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LeavingOrder_startedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.StartedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNDateTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_LeavingOrder_startedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("LeavingOrder", field, false, false, errors.New("field of type DateTime does not have child fields"))
+}
+
 func (ec *executionContext) _ReleaseStop_stoppedAt(ctx context.Context, field graphql.CollectedField, obj *model.ReleaseStop) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -413,7 +606,7 @@ func (ec *executionContext) fieldContext_ResumeReleasesPayload_clientMutationId(
 	return graphql.NewScalarFieldContext("ResumeReleasesPayload", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _StopReleasesPayload_releaseStop(ctx context.Context, field graphql.CollectedField, obj *node.ReleaseStopPayload) (ret graphql.Marshaler) {
+func (ec *executionContext) _StopReleasesPayload_releaseStop(ctx context.Context, field graphql.CollectedField, obj *node.StopReleasesPayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -445,7 +638,39 @@ func (ec *executionContext) fieldContext_StopReleasesPayload_releaseStop(_ conte
 	return fc, nil
 }
 
-func (ec *executionContext) _StopReleasesPayload_clientMutationId(ctx context.Context, field graphql.CollectedField, obj *node.ReleaseStopPayload) (ret graphql.Marshaler) {
+func (ec *executionContext) _StopReleasesPayload_leaving(ctx context.Context, field graphql.CollectedField, obj *node.StopReleasesPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StopReleasesPayload_leaving(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Leaving, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.Leaving) graphql.Marshaler {
+			return ec.marshalOLeaving2ᚖparapetᚋmodelᚐLeaving(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_StopReleasesPayload_leaving(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "StopReleasesPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Leaving(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _StopReleasesPayload_clientMutationId(ctx context.Context, field graphql.CollectedField, obj *node.StopReleasesPayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -804,6 +1029,112 @@ func (ec *executionContext) _Invariant(ctx context.Context, sel ast.SelectionSet
 	return out
 }
 
+var leavingImplementors = []string{"Leaving"}
+
+func (ec *executionContext) _Leaving(ctx context.Context, sel ast.SelectionSet, obj *model.Leaving) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, leavingImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("Leaving")
+		case "count":
+			out.Values[i] = ec._Leaving_count(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "orders":
+			out.Values[i] = ec._Leaving_orders(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "files":
+			out.Values[i] = ec._Leaving_files(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var leavingOrderImplementors = []string{"LeavingOrder"}
+
+func (ec *executionContext) _LeavingOrder(ctx context.Context, sel ast.SelectionSet, obj *model.LeavingOrder) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, leavingOrderImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("LeavingOrder")
+		case "payoutId":
+			out.Values[i] = ec._LeavingOrder_payoutId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "partner":
+			out.Values[i] = ec._LeavingOrder_partner(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "key":
+			out.Values[i] = ec._LeavingOrder_key(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "rail":
+			out.Values[i] = ec._LeavingOrder_rail(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "startedAt":
+			out.Values[i] = ec._LeavingOrder_startedAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var releaseStopImplementors = []string{"ReleaseStop"}
 
 func (ec *executionContext) _ReleaseStop(ctx context.Context, sel ast.SelectionSet, obj *model.ReleaseStop) graphql.Marshaler {
@@ -917,7 +1248,7 @@ func (ec *executionContext) _ResumeReleasesPayload(ctx context.Context, sel ast.
 
 var stopReleasesPayloadImplementors = []string{"StopReleasesPayload"}
 
-func (ec *executionContext) _StopReleasesPayload(ctx context.Context, sel ast.SelectionSet, obj *node.ReleaseStopPayload) graphql.Marshaler {
+func (ec *executionContext) _StopReleasesPayload(ctx context.Context, sel ast.SelectionSet, obj *node.StopReleasesPayload) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, stopReleasesPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -930,6 +1261,11 @@ func (ec *executionContext) _StopReleasesPayload(ctx context.Context, sel ast.Se
 		case "releaseStop":
 			out.Values[i] = ec._StopReleasesPayload_releaseStop(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "leaving":
+			out.Values[i] = ec._StopReleasesPayload_leaving(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "clientMutationId":
@@ -1035,6 +1371,26 @@ func (ec *executionContext) marshalNInvariant2ᚖparapetᚋgraphᚋnodeᚐInvari
 	return ec._Invariant(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalNLeavingOrder2parapetᚋmodelᚐLeavingOrder(ctx context.Context, sel ast.SelectionSet, v model.LeavingOrder) graphql.Marshaler {
+	return ec._LeavingOrder(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNLeavingOrder2ᚕparapetᚋmodelᚐLeavingOrderᚄ(ctx context.Context, sel ast.SelectionSet, v []model.LeavingOrder) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNLeavingOrder2parapetᚋmodelᚐLeavingOrder(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
 func (ec *executionContext) marshalNReleaseStop2ᚖparapetᚋmodelᚐReleaseStop(ctx context.Context, sel ast.SelectionSet, v *model.ReleaseStop) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
@@ -1078,6 +1434,13 @@ func (ec *executionContext) marshalOInvariant2ᚕᚖparapetᚋgraphᚋnodeᚐInv
 	return ret
 }
 
+func (ec *executionContext) marshalOLeaving2ᚖparapetᚋmodelᚐLeaving(ctx context.Context, sel ast.SelectionSet, v *model.Leaving) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._Leaving(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalOReleaseStop2ᚕᚖparapetᚋmodelᚐReleaseStopᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.ReleaseStop) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -1104,7 +1467,7 @@ func (ec *executionContext) marshalOResumeReleasesPayload2ᚖparapetᚋgraphᚋn
 	return ec._ResumeReleasesPayload(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalOStopReleasesPayload2ᚖparapetᚋgraphᚋnodeᚐReleaseStopPayload(ctx context.Context, sel ast.SelectionSet, v *node.ReleaseStopPayload) graphql.Marshaler {
+func (ec *executionContext) marshalOStopReleasesPayload2ᚖparapetᚋgraphᚋnodeᚐStopReleasesPayload(ctx context.Context, sel ast.SelectionSet, v *node.StopReleasesPayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}

@@ -621,6 +621,20 @@ type ComplexityRoot struct {
 		Node   func(childComplexity int) int
 	}
 
+	Leaving struct {
+		Count  func(childComplexity int) int
+		Files  func(childComplexity int) int
+		Orders func(childComplexity int) int
+	}
+
+	LeavingOrder struct {
+		Key       func(childComplexity int) int
+		Partner   func(childComplexity int) int
+		PayoutID  func(childComplexity int) int
+		Rail      func(childComplexity int) int
+		StartedAt func(childComplexity int) int
+	}
+
 	LedgerBalance struct {
 		Account func(childComplexity int) int
 		Balance func(childComplexity int) int
@@ -1407,6 +1421,7 @@ type ComplexityRoot struct {
 
 	StopReleasesPayload struct {
 		ClientMutationID func(childComplexity int) int
+		Leaving          func(childComplexity int) int
 		ReleaseStop      func(childComplexity int) int
 	}
 
@@ -3886,6 +3901,56 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.JobEdge.Node(childComplexity), true
+
+	case "Leaving.count":
+		if e.ComplexityRoot.Leaving.Count == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Leaving.Count(childComplexity), true
+	case "Leaving.files":
+		if e.ComplexityRoot.Leaving.Files == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Leaving.Files(childComplexity), true
+	case "Leaving.orders":
+		if e.ComplexityRoot.Leaving.Orders == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Leaving.Orders(childComplexity), true
+
+	case "LeavingOrder.key":
+		if e.ComplexityRoot.LeavingOrder.Key == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeavingOrder.Key(childComplexity), true
+	case "LeavingOrder.partner":
+		if e.ComplexityRoot.LeavingOrder.Partner == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeavingOrder.Partner(childComplexity), true
+	case "LeavingOrder.payoutId":
+		if e.ComplexityRoot.LeavingOrder.PayoutID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeavingOrder.PayoutID(childComplexity), true
+	case "LeavingOrder.rail":
+		if e.ComplexityRoot.LeavingOrder.Rail == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeavingOrder.Rail(childComplexity), true
+	case "LeavingOrder.startedAt":
+		if e.ComplexityRoot.LeavingOrder.StartedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeavingOrder.StartedAt(childComplexity), true
 
 	case "LedgerBalance.account":
 		if e.ComplexityRoot.LedgerBalance.Account == nil {
@@ -7512,6 +7577,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.StopReleasesPayload.ClientMutationID(childComplexity), true
+	case "StopReleasesPayload.leaving":
+		if e.ComplexityRoot.StopReleasesPayload.Leaving == nil {
+			break
+		}
+
+		return e.ComplexityRoot.StopReleasesPayload.Leaving(childComplexity), true
 	case "StopReleasesPayload.releaseStop":
 		if e.ComplexityRoot.StopReleasesPayload.ReleaseStop == nil {
 			break
@@ -9050,7 +9121,9 @@ type EventEdge {
 extend type Mutation {
   """
   Keep every payout from being sent, until resumeReleases. Payouts that are due wait and say so; what was sent before is still
-  asked about. When this is answered nothing goes out any more. Scope operator. Errors: validation_failed, state_conflict.
+  asked about. It is answered when nothing leaves any more, by any rail; after a minute at the latest, and then with what may
+  still reach a rail. The stop stands either way, and nothing else leaves. The same clientMutationId again waits again.
+  Scope operator. Errors: validation_failed, state_conflict.
   """
   stopReleases("Why." input: StopReleasesInput!): StopReleasesPayload
   """
@@ -9124,8 +9197,34 @@ input StopReleasesInput {
 type StopReleasesPayload {
   "The stop."
   releaseStop: ReleaseStop!
+  "What may still reach a rail, because its sender did not end within a minute; null when nothing leaves any more."
+  leaving: Leaving
   "As it was sent."
   clientMutationId: String
+}
+
+"What may still reach a rail after a stop. Nothing else leaves."
+type Leaving {
+  "How many orders there are."
+  count: Int!
+  "Orders that a worker has and whose end is not known, the newest first, at most 100."
+  orders: [LeavingOrder!]!
+  "Files of a bank's orders that are not known to be written, by their names without ending, the oldest first, at most 100."
+  files: [String!]!
+}
+
+"An order that a worker has."
+type LeavingOrder {
+  "The payout's id."
+  payoutId: ID!
+  "Whose it is."
+  partner: String!
+  "The rail's idempotency key."
+  key: String!
+  "The rail."
+  rail: String!
+  "When the worker took it."
+  startedAt: DateTime!
 }
 
 "Why payouts go on."
@@ -14127,6 +14226,34 @@ func (ec *executionContext) childFields_JobEdge(ctx context.Context, field graph
 	return nil, fmt.Errorf("no field named %q was found under type JobEdge", field.Name)
 }
 
+func (ec *executionContext) childFields_Leaving(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "count":
+		return ec.fieldContext_Leaving_count(ctx, field)
+	case "orders":
+		return ec.fieldContext_Leaving_orders(ctx, field)
+	case "files":
+		return ec.fieldContext_Leaving_files(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Leaving", field.Name)
+}
+
+func (ec *executionContext) childFields_LeavingOrder(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "payoutId":
+		return ec.fieldContext_LeavingOrder_payoutId(ctx, field)
+	case "partner":
+		return ec.fieldContext_LeavingOrder_partner(ctx, field)
+	case "key":
+		return ec.fieldContext_LeavingOrder_key(ctx, field)
+	case "rail":
+		return ec.fieldContext_LeavingOrder_rail(ctx, field)
+	case "startedAt":
+		return ec.fieldContext_LeavingOrder_startedAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type LeavingOrder", field.Name)
+}
+
 func (ec *executionContext) childFields_LedgerBalance(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "account":
@@ -15521,6 +15648,8 @@ func (ec *executionContext) childFields_StopReleasesPayload(ctx context.Context,
 	switch field.Name {
 	case "releaseStop":
 		return ec.fieldContext_StopReleasesPayload_releaseStop(ctx, field)
+	case "leaving":
+		return ec.fieldContext_StopReleasesPayload_leaving(ctx, field)
 	case "clientMutationId":
 		return ec.fieldContext_StopReleasesPayload_clientMutationId(ctx, field)
 	}

@@ -30,7 +30,7 @@ type MutationResolver interface {
 	OpenClaim(ctx context.Context, input node.OpenClaimInput) (*node.ClaimPayload, error)
 	AddMessage(ctx context.Context, input node.AddMessageInput) (*node.AddMessagePayload, error)
 	AddAttachment(ctx context.Context, input node.AddAttachmentInput) (*node.AddAttachmentPayload, error)
-	StopReleases(ctx context.Context, input node.StopReleasesInput) (*node.ReleaseStopPayload, error)
+	StopReleases(ctx context.Context, input node.StopReleasesInput) (*node.StopReleasesPayload, error)
 	ResumeReleases(ctx context.Context, input node.ResumeReleasesInput) (*node.ReleaseStopPayload, error)
 	RetryJobs(ctx context.Context, input node.RetryJobsInput) (*node.JobsPayload, error)
 	CancelJobs(ctx context.Context, input node.CancelJobsInput) (*node.JobsPayload, error)
@@ -1806,8 +1806,8 @@ func (ec *executionContext) _Mutation_stopReleases(ctx context.Context, field gr
 			return ec.Resolvers.Mutation().StopReleases(ctx, fc.Args["input"].(node.StopReleasesInput))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *node.ReleaseStopPayload) graphql.Marshaler {
-			return ec.marshalOStopReleasesPayload2ᚖparapetᚋgraphᚋnodeᚐReleaseStopPayload(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *node.StopReleasesPayload) graphql.Marshaler {
+			return ec.marshalOStopReleasesPayload2ᚖparapetᚋgraphᚋnodeᚐStopReleasesPayload(ctx, selections, v)
 		},
 		true,
 		false,

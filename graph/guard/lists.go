@@ -30,6 +30,7 @@ var lists = map[string]bound{
 	"Query.eventTypes":                    {entries: len(model.EventTypes())},
 	"Query.invariants":                    {entries: 50},
 	"Query.releaseStops":                  {entries: model.MaxPageSize},
+	"Leaving.orders":                      {entries: 100},
 	"Query.jobCounts":                     {entries: 100}, // a queue, kind and state that has jobs
 	"Query.failingJobs":                   {entries: 50},  // a kind that fails
 	"Query.ledger":                        {entries: len(model.LedgerAccounts()), ofCurrency: true, ofPartner: true},

@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 
+	"parapet/internal/visit"
 	"parapet/model"
 )
 
@@ -61,10 +62,25 @@ type ReleaseStopPayload struct {
 	ClientMutationID *string
 }
 
-// StopReleases keeps payouts from being sent.
-func (r *Reader) StopReleases(ctx context.Context, in StopReleasesInput) (*ReleaseStopPayload, error) {
-	stop, err := mutate(ctx, r, in.ClientMutationID, in.StopRequest, r.Service.StopReleases)
-	return &ReleaseStopPayload{stop, in.ClientMutationID}, err
+// StopReleasesPayload is a stop and what it did not wait for.
+type StopReleasesPayload struct {
+	ReleaseStop      *model.ReleaseStop
+	Leaving          *model.Leaving
+	ClientMutationID *string
+}
+
+// StopReleases keeps payouts from being sent. It may wait longer than other requests.
+func (r *Reader) StopReleases(ctx context.Context, in StopReleasesInput) (*StopReleasesPayload, error) {
+	if v := visit.From(ctx); v != nil && v.Lasting != nil {
+		lasting, release := v.Lasting(ctx)
+		defer release()
+		ctx = lasting
+	}
+	stopped, err := mutate(ctx, r, in.ClientMutationID, in.StopRequest, r.Service.StopReleases)
+	if err != nil {
+		return nil, err
+	}
+	return &StopReleasesPayload{stopped.Stop, stopped.Leaving, in.ClientMutationID}, nil
 }
 
 // ResumeReleases lets payouts go out again.

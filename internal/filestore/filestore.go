@@ -56,7 +56,7 @@ func OpenFolder(dir string) (*Folder, error) {
 }
 
 // Put stores all of r under key or nothing: the bytes go to a temporary name, to
-// disk, and only then to their own name.
+// disk, and only then, unless ctx has ended, to their own name.
 func (f *Folder) Put(ctx context.Context, key string, r io.Reader) (err error) {
 	if err := model.OutsideTransaction(ctx); err != nil {
 		return err
@@ -78,7 +78,7 @@ func (f *Folder) Put(ctx context.Context, key string, r io.Reader) (err error) {
 	if err == nil {
 		err = file.Sync()
 	}
-	if err = errors.Join(err, file.Close()); err != nil {
+	if err = errors.Join(err, file.Close(), context.Cause(ctx)); err != nil {
 		return err
 	}
 	return f.root.Rename(part, key)

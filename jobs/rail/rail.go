@@ -56,6 +56,17 @@ type Slicer interface {
 	Enter(ctx context.Context, conn *pgx.Conn, instructions []Instruction) ([]Result, error)
 }
 
+// Permits lets one file leave: from its return to the permit's End a stop of releases
+// waits for it. The context it returns ends when the permit is lost.
+type Permits func(ctx context.Context) (leaving context.Context, permit Permit, err error)
+
+// Permit is what Permits gives; it is ended once.
+type Permit interface {
+	// Confirm says, right before the last byte, whether the file may still leave.
+	Confirm(ctx context.Context) error
+	End()
+}
+
 // Capabilities are what the release of payouts has to respect.
 type Capabilities struct {
 	// KeyWindow is how long the rail remembers a key; sending again later could

@@ -41,6 +41,7 @@ type options struct {
 	unchecked  bool
 	server     string
 	shipped    bool
+	pause      func(context.Context, time.Duration) error
 }
 
 // WithConnections sets the size of the pool, 8 by default.
@@ -54,6 +55,11 @@ func Unchecked() Option { return func(o *options) { o.unchecked = true } }
 
 // Shipped leaves the products as they are shipped, with their waiting periods.
 func Shipped() Option { return func(o *options) { o.shipped = true } }
+
+// WithPause passes the time between two looks of a stop at what is leaving.
+func WithPause(pause func(context.Context, time.Duration) error) Option {
+	return func(o *options) { o.pause = pause }
+}
 
 // On makes the database on a server of the test's own, one that it may restart; the
 // address is that of an empty database.
@@ -72,7 +78,7 @@ func New(t testing.TB, with ...Option) *Bundle {
 	files, err := filestore.OpenFolder(folder)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, files.Close()) })
-	service, err := model.New(model.Config{DB: db, Queue: Queue{}, Files: files, Keys: Keys(), Development: !o.production})
+	service, err := model.New(model.Config{DB: db, Queue: Queue{}, Files: files, Keys: Keys(), Development: !o.production, Pause: o.pause})
 	require.NoError(t, err)
 	b := &Bundle{
 		Service: service, DB: db, URL: url, Files: folder, Rail: &Rail{},

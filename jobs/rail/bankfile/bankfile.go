@@ -214,8 +214,8 @@ func (r *Rail) Void(context.Context, string) rail.Result { return rail.CannotVoi
 const batchSize = 10_000
 
 // WriteDue cuts what was accepted into batches and writes the files that are
-// missing, as out/<batch>.<extension>.
-func (r *Rail) WriteDue(ctx context.Context) error {
+// missing, as out/<batch>.<extension>, each under a permit of its own.
+func (r *Rail) WriteDue(ctx context.Context, permits rail.Permits) error {
 	if err := r.Books.Cut(ctx, r.Name(), batchSize, r.Format.Largest()); err != nil {
 		return err
 	}
@@ -225,15 +225,37 @@ func (r *Rail) WriteDue(ctx context.Context) error {
 	}
 	var failed error
 	for _, batch := range batches {
-		failed = errors.Join(failed, r.write(ctx, batch))
+		failed = errors.Join(failed, r.write(ctx, batch, permits))
 	}
 	return failed
+}
+
+// confirmed reads a file that may leave. It asks once more before it ends: a store
+// keeps no file whose reader failed.
+type confirmed struct {
+	ctx    context.Context //nolint:containedctx // it lives as long as one Put
+	text   io.Reader
+	permit rail.Permit
+}
+
+// Read implements io.Reader.
+func (c *confirmed) Read(p []byte) (int, error) {
+	if c.ctx.Err() != nil {
+		return 0, context.Cause(c.ctx)
+	}
+	n, err := c.text.Read(p)
+	if errors.Is(err, io.EOF) {
+		if lost := c.permit.Confirm(c.ctx); lost != nil {
+			return n, lost
+		}
+	}
+	return n, err
 }
 
 // errChanged says that an order is not what the books accepted.
 var errChanged = errors.New("an order is not what was accepted; its file is not written")
 
-func (r *Rail) write(ctx context.Context, batch Batch) error {
+func (r *Rail) write(ctx context.Context, batch Batch, permits rail.Permits) error {
 	entries, err := r.Books.In(ctx, r.Name(), batch.ID)
 	if err != nil {
 		return err
@@ -258,7 +280,12 @@ func (r *Rail) write(ctx context.Context, batch Batch) error {
 		return fmt.Errorf("write batch %s: %w", batch.ID, err)
 	}
 	digest := sha256.Sum256(text.Bytes())
-	if err := r.Store.Put(ctx, "out/"+batch.ID+"."+r.Format.Extension(), &text); err != nil {
+	leaving, permit, err := permits(ctx)
+	if err != nil {
+		return fmt.Errorf("write batch %s: %w", batch.ID, err)
+	}
+	defer permit.End()
+	if err := r.Store.Put(leaving, "out/"+batch.ID+"."+r.Format.Extension(), &confirmed{leaving, &text, permit}); err != nil {
 		return err
 	}
 	return r.Books.Written(ctx, batch.ID, hex.EncodeToString(digest[:]))

@@ -1,0 +1,126 @@
+package model
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+)
+
+// How long a stop waits for what is leaving, and how often it looks. The wait must be
+// longer than a call to a rail may last.
+const (
+	stopWait = time.Minute
+	stopLook = 100 * time.Millisecond
+)
+
+// Leaving is what may still be on its way to a rail when a stop does not wait any
+// longer. Nothing else leaves.
+type Leaving struct {
+	Orders []LeavingOrder // the first maxLeaving of those whose call has no known end
+	Count  int            // how many orders there are
+	Files  []string       // batches of a bank's orders whose files are not known to be written
+}
+
+// LeavingOrder is an order that a worker has and that may reach the rail.
+type LeavingOrder struct {
+	PayoutID  string
+	Partner   string
+	Key       string // the rail's idempotency key
+	Rail      string
+	StartedAt time.Time // when the worker took it
+}
+
+const maxLeaving = 100
+
+// lockHolder is who holds a lock of releases: one transaction for an intent, a
+// process's session for its sends.
+type lockHolder struct {
+	PID         int32
+	Transaction string // empty for a session
+}
+
+// holders lists who holds a lock of releases now.
+func (s *Service) holders(ctx context.Context) ([]lockHolder, error) {
+	rows, err := s.pool.Query(ctx, `select pid, case objid when 0 then virtualtransaction else '' end from pg_locks
+		where locktype = 'advisory' and classid = hashtext('release stop')::oid and objid in (0, 1) and objsubid = 2 and granted
+			and database = (select oid from pg_database where datname = current_database())`)
+	if err != nil {
+		return nil, fmt.Errorf("list what is leaving: %w", err)
+	}
+	return pgx.CollectRows(rows, pgx.RowToStructByPos[lockHolder])
+}
+
+// awaitSends waits, after a stop was committed, until everything that began before it
+// has ended: intents that commit and sends. What begins later sees the stop. It returns
+// what has not ended within stopWait, nil when all has.
+func (s *Service) awaitSends(ctx context.Context) (*Leaving, error) {
+	before, err := s.holders(ctx)
+	for waited := time.Duration(0); err == nil && len(before) > 0 && waited < stopWait; waited += stopLook {
+		if err = s.pause(ctx, stopLook); err == nil {
+			before, err = s.remaining(ctx, before)
+		}
+	}
+	if err != nil || len(before) == 0 {
+		return nil, explain(err)
+	}
+	return s.leaving(ctx)
+}
+
+// remaining are those of the holders that still hold their lock. A session that let go
+// of it does not take it again while releases are stopped.
+func (s *Service) remaining(ctx context.Context, before []lockHolder) (still []lockHolder, err error) {
+	now, err := s.holders(ctx)
+	if err != nil {
+		return nil, err
+	}
+	held := make(map[lockHolder]bool, len(now))
+	for _, holder := range now {
+		held[holder] = true
+	}
+	for _, holder := range before {
+		if held[holder] {
+			still = append(still, holder)
+		}
+	}
+	return still, nil
+}
+
+// leaving lists what workers have that may still reach a rail, the newest first.
+func (s *Service) leaving(ctx context.Context) (*Leaving, error) {
+	var rows []struct {
+		PayoutID  uuid.UUID
+		Partner   string
+		Key       string
+		Rail      string
+		StartedAt time.Time
+		Count     int
+	}
+	err := s.db.NewRaw(`select po.id as payout_id, po.partner, a.key, a.rail, a.started_at, count(*) over () as count
+		from payouts po join payout_attempts a on a.payout_id = po.id and a.partner = po.partner and a.ended_at is null
+		where po.next_attempt_at is not null and po.status in ('releasing', 'reconciling') order by a.started_at desc, a.key limit ?`, maxLeaving).Scan(ctx, &rows)
+	if err != nil {
+		return nil, explain(fmt.Errorf("list orders that are leaving: %w", err))
+	}
+	left := &Leaving{Orders: make([]LeavingOrder, len(rows)), Files: []string{}}
+	for i, row := range rows {
+		left.Count = row.Count
+		left.Orders[i] = LeavingOrder{nounPayout.id(row.PayoutID), row.Partner, row.Key, row.Rail, row.StartedAt}
+	}
+	err = s.db.NewRaw("select id from bank_batches where written_at is null order by number limit ?", maxLeaving).Scan(ctx, &left.Files)
+	return left, explain(err)
+}
+
+// waitFor lets time pass.
+func waitFor(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
