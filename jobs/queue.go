@@ -15,7 +15,8 @@
 //	delete_files          sweeps    removes documents without a record     tried again; nothing else knows of them
 //	poll_feed             feeds     reads a hazard feed                    the next period tries again
 //	drain_endpoint        webhooks   sends an endpoint its events           a sweep starts another
-//	sweep                 sweeps    moves what is due, revives lost jobs   the next period tries again
+//	sweep                 sweeps    moves what is due, one kind of work    the next period tries again
+//	                                each, and asks again for lost jobs
 //
 // Beside the jobs, in every worker process, the relay gives committed events their
 // numbers; see model.Service.Relay.
@@ -63,8 +64,15 @@ func (q *Queue) Insert(ctx context.Context, conn bun.Conn, jobs []model.Job) err
 	for i, job := range jobs {
 		params[i] = river.InsertManyParams{Args: job, InsertOpts: options(job.Kind())}
 		params[i].InsertOpts.Metadata = place
-		if drain, ok := job.(model.DrainEndpoint); ok && drain.Ill {
-			params[i].InsertOpts.Queue = queueIll
+		switch job := job.(type) {
+		case model.DrainEndpoint:
+			if job.Ill {
+				params[i].InsertOpts.Queue = queueIll
+			}
+		case model.ReleasePayout:
+			if job.Ahead {
+				params[i].InsertOpts.Priority = priorityAhead
+			}
 		}
 	}
 	return conn.Raw(func(driver any) error {

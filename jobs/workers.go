@@ -36,7 +36,7 @@ const (
 )
 
 var queues = map[string]river.QueueConfig{
-	queueMatching: {MaxWorkers: 4}, queuePayouts: {MaxWorkers: 16}, queueAccounts: {MaxWorkers: 8}, queueSlices: {MaxWorkers: 3}, queueFeeds: {MaxWorkers: 2}, queueSweeps: {MaxWorkers: 1}, queueChecks: {MaxWorkers: 1}, queueReports: {MaxWorkers: 1},
+	queueMatching: {MaxWorkers: 4}, queuePayouts: {MaxWorkers: 16}, queueAccounts: {MaxWorkers: 8}, queueSlices: {MaxWorkers: 3}, queueFeeds: {MaxWorkers: 2}, queueSweeps: {MaxWorkers: 2 * len(model.DueWorks())}, queueChecks: {MaxWorkers: 1}, queueReports: {MaxWorkers: 1},
 	queueWebhooks: {MaxWorkers: 100}, queueIll: {MaxWorkers: 20},
 }
 
@@ -50,6 +50,12 @@ const (
 	rescueAfter  = 60 * time.Second
 )
 
+// Priorities of River: a lower number is worked first.
+const (
+	priorityAhead = 1
+	priorityUsual = 2
+)
+
 // policies is where and how often a kind of job is worked.
 var policies = map[string]river.InsertOpts{
 	"evaluate_occurrences": {Queue: queueMatching, MaxAttempts: 25},
@@ -60,7 +66,7 @@ var policies = map[string]river.InsertOpts{
 	"reevaluate_payouts":   {Queue: queueAccounts, MaxAttempts: 25},
 	// Few, because the sweep asks again every few seconds while a payout is
 	// overdue: jobs that live for weeks would pile up behind a broken one.
-	"release_payout":   {Queue: queuePayouts, MaxAttempts: 3},
+	"release_payout":   {Queue: queuePayouts, MaxAttempts: 3, Priority: priorityUsual},
 	"release_slice":    {Queue: queueSlices, MaxAttempts: 3},
 	"write_files":      {Queue: queueSweeps, MaxAttempts: 1},
 	"delete_files":     {Queue: queueSweeps, MaxAttempts: 25},
@@ -154,16 +160,18 @@ func (c Config) workers() *river.Workers {
 	}))
 	river.AddWorker(workers, &drainEndpoint{service: c.Service, sender: c.Sender})
 	river.AddWorker(workers, &pollFeed{service: c.Service, fetch: c.Fetch, feeds: c.Feeds})
-	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, _ *river.Job[sweep]) error {
-		return c.Service.Sweep(ctx)
+	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, job *river.Job[sweep]) error {
+		return c.Service.SweepDue(ctx, job.Args.Work)
 	}))
 	river.AddWorker(workers, &checkInvariants{service: c.Service})
 	river.AddWorker(workers, &fetchReports{service: c.Service, rail: c.Rail, log: c.Log})
 	return workers
 }
 
-// sweep moves what is due.
-type sweep struct{}
+// sweep moves what is due of one kind.
+type sweep struct {
+	Work model.DueWork `json:"work"`
+}
 
 // Kind is the job's stable name.
 func (sweep) Kind() string { return "sweep" }
@@ -172,7 +180,10 @@ func (sweep) Kind() string { return "sweep" }
 const sweepEvery = 5 * time.Second
 
 func (c Config) periodic() []*river.PeriodicJob {
-	jobs := []*river.PeriodicJob{repeated(sweepEvery, sweep{}), repeated(checkEvery, CheckInvariants{}), repeated(reportsEvery, FetchReports{})}
+	jobs := []*river.PeriodicJob{repeated(checkEvery, CheckInvariants{}), repeated(reportsEvery, FetchReports{})}
+	for _, work := range model.DueWorks() {
+		jobs = append(jobs, repeated(sweepEvery, sweep{work}))
+	}
 	if _, writes := c.Rail.(fileWriter); writes {
 		jobs = append(jobs, repeated(c.FilesEvery, WriteFiles{}))
 	}

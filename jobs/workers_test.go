@@ -85,6 +85,7 @@ func TestTimeLimitsNest(t *testing.T) {
 	t.Parallel()
 	require.Greater(t, rescueAfter, jobTimeout)
 	require.GreaterOrEqual(t, jobTimeout, 2*railTimeout)
+	require.GreaterOrEqual(t, model.ReleaseLease, railTimeout+10*time.Second)
 	require.GreaterOrEqual(t, jobTimeout, 2*fetchTimeout)
 	require.Less(t, keepTimeout, rescueAfter-jobTimeout, "even what is kept after the job's time ended")
 	require.LessOrEqual(t, jobTimeout, 45*time.Second)

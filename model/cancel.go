@@ -63,7 +63,16 @@ func (u *unit) cancel(ctx context.Context, row *policyRow) error {
 		return err
 	}
 	row.CancelledAt = new(maxTime(u.now, open))
-	return u.movePolicies(ctx, []*policyRow{row}, PolicyCancelled, "cancelled_at")
+	claims, err := claimsOf(ctx, u, []uuid.UUID{row.ID})
+	if err != nil {
+		return err
+	}
+	event, err := move(ctx, u, row, PolicyArrows, &row.Status, PolicyCancelled, "cancelled_at")
+	if err != nil {
+		return err
+	}
+	_, err = u.record(event, &row.header, nounPolicy, row.public(u.now, claims[row.ID]))
+	return err
 }
 
 // openUntil is the end of the last day of rain that a waiting claim counts, which

@@ -174,7 +174,7 @@ func (r *idempotencyRow) open(keys Keys, now time.Time) ([]byte, error) {
 // forgetSecrets takes secrets out of stored answers when their time is over.
 func (u *unit) forgetSecrets(ctx context.Context) (int, error) {
 	var rows []*idempotencyRow
-	if err := due(u.NewSelect().Model(&rows).Where("secret_until <= ?", u.now)).Scan(ctx); err != nil {
+	if err := due(u.NewSelect().Model(&rows).Where("secret_until <= ?", u.now), sweepSize).Scan(ctx); err != nil {
 		return 0, fmt.Errorf("find answers with secrets: %w", err)
 	}
 	for _, row := range rows {

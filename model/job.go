@@ -63,6 +63,9 @@ func (ReevaluatePayouts) Kind() string { return "reevaluate_payouts" }
 type ReleasePayout struct {
 	Partner string `json:"partner"`
 	ID      string `json:"id"`
+	// Ahead lets it go before others in the queue: it may have been sent already, or its
+	// partner's turn has come.
+	Ahead bool `json:"-"`
 }
 
 // Kind is the job's stable name.

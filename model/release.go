@@ -58,9 +58,10 @@ func (o *Release) heldBy(rail RailIdentity) RailIdentity {
 	return rail
 }
 
-// releaseLease is how long one worker has for a call before another may take
-// over: longer than a job may run.
-const releaseLease = 60 * time.Second
+// ReleaseLease is how long one worker has for a call before another may take over:
+// longer than a call may last. Nothing is sent from its end on, and an answer that comes
+// later is recorded all the same.
+const ReleaseLease = 30 * time.Second
 
 // outgoing is a locked payout on its way out, with what it was when it was read:
 // rows change in memory and are written together.
@@ -152,7 +153,7 @@ func (u *unit) intend(ctx context.Context, rail RailIdentity, slice []outgoing) 
 // set gives a payout to this worker until the lease ends.
 func (u *unit) set(claim *claimRow, row *payoutRow) error {
 	row.Attempts++
-	row.NextAttemptAt = new(u.now.Add(releaseLease))
+	row.NextAttemptAt = new(u.now.Add(ReleaseLease))
 	if row.Status == PayoutPending {
 		return u.stepPayout(claim, row, PayoutReleasing, fmt.Sprintf("The payout of %s is on its way to the rail.", row.money()))
 	}
@@ -166,7 +167,7 @@ func (u *unit) order(row *payoutRow, method *payoutMethodRow, number account.Num
 		Beneficiary: account.Beneficiary{Name: method.BeneficiaryName, Country: method.BeneficiaryCountry},
 	}
 	used := known.used[order.Key]
-	order.Doubts, order.NotSent, order.Lease = used.doubts, used.notSent, releaseLease
+	order.Doubts, order.NotSent, order.Lease = used.doubts, used.notSent, ReleaseLease
 	order.RefusalNoticed, order.GivenUp = used.refusalNoticed, known.givenUp[order.Key]
 	if used.first != nil {
 		order.Doubt, order.Age, order.Elsewhere = true, u.now.Sub(*used.first), used.elsewhere

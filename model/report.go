@@ -89,7 +89,7 @@ func (s *Service) Reconcile(ctx context.Context, actor Actor, in Report, read fu
 	if err != nil {
 		return nil, err
 	}
-	if err := s.drain(ctx, (*unit).matchLines); err != nil {
+	if err := s.drain(ctx, sweepSize, (*unit).matchLines); err != nil {
 		return nil, err
 	}
 	if in.Until != nil { // also again: whoever took it may have died before

@@ -85,7 +85,7 @@ func (s *Service) Reseal(ctx context.Context, actor Actor) (total int64, err err
 		return 0, err
 	}
 	for _, step := range []func(*unit, context.Context) (int, error){(*unit).resealMethods, (*unit).resealEndpoints, (*unit).resealAnswers} {
-		err := s.drain(ctx, func(u *unit, ctx context.Context) (int, error) {
+		err := s.drain(ctx, sweepSize, func(u *unit, ctx context.Context) (int, error) {
 			n, err := step(u, ctx)
 			total += int64(n)
 			return n, err
@@ -115,7 +115,7 @@ func (k Keys) reseal(sealed, bound []byte) ([]byte, error) {
 func (u *unit) resealMethods(ctx context.Context) (int, error) {
 	var rows []*payoutMethodRow
 	mark := u.svc.keys.mark()
-	if err := due(u.NewSelect().Model(&rows).Where("length(sealed) > 0 and substring(sealed for ?) <> ?", len(mark), mark)).Scan(ctx); err != nil {
+	if err := due(u.NewSelect().Model(&rows).Where("length(sealed) > 0 and substring(sealed for ?) <> ?", len(mark), mark), sweepSize).Scan(ctx); err != nil {
 		return 0, fmt.Errorf("find accounts of older keys: %w", err)
 	}
 	for _, row := range rows {
@@ -162,7 +162,7 @@ func (u *unit) resealEndpoints(ctx context.Context) (int, error) {
 func (u *unit) resealAnswers(ctx context.Context) (int, error) {
 	var rows []*idempotencyRow
 	mark := u.svc.keys.mark()
-	if err := due(u.NewSelect().Model(&rows).Where("secret_until is not null").Where("substring(body for ?) <> ?", len(mark), mark)).Scan(ctx); err != nil {
+	if err := due(u.NewSelect().Model(&rows).Where("secret_until is not null").Where("substring(body for ?) <> ?", len(mark), mark), sweepSize).Scan(ctx); err != nil {
 		return 0, fmt.Errorf("find answers of older keys: %w", err)
 	}
 	for _, row := range rows {

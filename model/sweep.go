@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -12,58 +13,126 @@ import (
 	"parapet/model/hazard"
 )
 
-// sweepSize is how many rows one transaction of a sweep moves.
-const sweepSize = 200
+// How many rows one transaction of a sweep moves: one by one, and in sets.
+const (
+	sweepSize    = 200
+	sweepSetSize = 2000
+)
+
+// DueWork is a kind of work that becomes due by time. Each kind is swept on its own, so
+// that none waits for another.
+type DueWork string
+
+// sweepTurn is how many transactions one turn of a sweep has at most.
+const sweepTurn = 50
+
+// sweepStep is one transaction of a kind of due work; it returns how many rows it moved,
+// size when there may be more.
+type sweepStep struct {
+	work DueWork
+	size int
+	move func(*unit, context.Context) (int, error)
+}
+
+var sweepSteps = []sweepStep{
+	{"payouts_in_flight", sweepSize, (*unit).requeuePayoutsInFlight},
+	{"pending_payouts", sweepSize, (*unit).requeuePendingPayouts},
+	{"stopped_payouts", sweepSize, (*unit).resumePayouts},
+	{"accounts", sweepSize, (*unit).requeueAccountChecks},
+	{"quotes", sweepSetSize, (*unit).expireQuotes},
+	{"policies", sweepSetSize, (*unit).expirePolicies},
+	{"archive", sweepSetSize, (*unit).archivePolicies},
+	{"reviews", sweepSize, (*unit).reviewClaims},
+	{"report_lines", sweepSize, (*unit).matchLines},
+	{"checkpoints", sweepSize, (*unit).checkpoint},
+	{"answers", sweepSize, (*unit).forgetAnswers},
+	{"deliveries", sweepSize, (*unit).forgetDeliveries},
+	{"secrets", sweepSize, (*unit).forgetSecrets},
+	{"files", sweepSize, (*unit).giveUpFiles},
+}
+
+// DueWorks lists the kinds of due work.
+func DueWorks() []DueWork {
+	works := make([]DueWork, len(sweepSteps))
+	for i, step := range sweepSteps {
+		works[i] = step.work
+	}
+	return works
+}
 
 // Sweep moves everything that is due: quotes and policies that expire, policies
 // to archive, payouts whose job got lost, files that nothing tells of. It may run any
 // number of times and in any number of processes.
-func (s *Service) Sweep(ctx context.Context) error {
-	return errors.Join(
-		s.drain(ctx, (*unit).expireQuotes),
-		s.drain(ctx, (*unit).expirePolicies),
-		s.drain(ctx, (*unit).archivePolicies),
-		s.drain(ctx, (*unit).revivePayouts),
-		s.drain(ctx, (*unit).resumePayouts),
-		s.drain(ctx, (*unit).requeueAccountChecks),
-		s.drain(ctx, (*unit).reviewClaims),
-		s.drain(ctx, (*unit).forgetAnswers),
-		s.drain(ctx, (*unit).forgetDeliveries),
-		s.drain(ctx, (*unit).forgetSecrets),
-		s.drain(ctx, (*unit).giveUpFiles),
-		s.drain(ctx, (*unit).checkpoint),
-		s.drain(ctx, (*unit).matchLines),
-	)
+func (s *Service) Sweep(ctx context.Context) (err error) {
+	for _, step := range sweepSteps {
+		err = errors.Join(err, s.drain(ctx, step.size, step.move))
+	}
+	return err
+}
+
+// SweepDue gives one kind of due work a turn; what is left has the next one. Where
+// another process is at the same work it does nothing. It does nothing for a kind that
+// it does not know.
+func (s *Service) SweepDue(ctx context.Context, work DueWork) error {
+	at := slices.IndexFunc(sweepSteps, func(step sweepStep) bool { return step.work == work })
+	if at < 0 {
+		return nil
+	}
+	step := sweepSteps[at]
+	for range sweepTurn {
+		n, err := s.sweepOnce(ctx, func(u *unit, ctx context.Context) (int, error) {
+			if alone, err := u.sweepsAlone(ctx, work); err != nil || !alone {
+				return 0, err
+			}
+			return step.move(u, ctx)
+		})
+		if err != nil || n < step.size {
+			return err
+		}
+	}
+	return nil
+}
+
+// sweepsAlone takes the lock of a kind of due work until the transaction ends.
+func (u *unit) sweepsAlone(ctx context.Context, work DueWork) (alone bool, err error) {
+	err = u.NewRaw("select pg_try_advisory_xact_lock(hashtext('sweep'), hashtext(?))", work).Scan(ctx, &alone)
+	return alone, err
 }
 
 // drain repeats a step until it finds less than a full batch.
-func (s *Service) drain(ctx context.Context, step func(*unit, context.Context) (int, error)) error {
+func (s *Service) drain(ctx context.Context, size int, step func(*unit, context.Context) (int, error)) error {
 	for {
-		var n int
-		err := s.change(ctx, System(), func(ctx context.Context, u *unit) (err error) {
-			n, err = step(u, ctx)
-			return err
-		})
-		if err != nil || n < sweepSize {
+		if n, err := s.sweepOnce(ctx, step); err != nil || n < size {
 			return err
 		}
 	}
 }
 
-// due locks a batch of rows that nobody else works on.
-func due(q *bun.SelectQuery) *bun.SelectQuery {
-	return q.Limit(sweepSize).For("NO KEY UPDATE SKIP LOCKED")
+func (s *Service) sweepOnce(ctx context.Context, step func(*unit, context.Context) (int, error)) (n int, err error) {
+	err = s.change(ctx, System(), func(ctx context.Context, u *unit) (err error) {
+		n, err = step(u, ctx)
+		return err
+	})
+	return n, err
+}
+
+// due locks a batch of at most size rows that nobody else works on.
+func due(q *bun.SelectQuery, size int) *bun.SelectQuery {
+	return q.Limit(int64(size)).For("NO KEY UPDATE SKIP LOCKED")
 }
 
 func (u *unit) expireQuotes(ctx context.Context) (int, error) {
 	var rows []*quoteRow
-	err := due(u.NewSelect().Model(&rows).Where("q.status = ?", QuotePriced).Where("q.expires_at <= ?", u.now)).Scan(ctx)
-	if err != nil {
-		return 0, fmt.Errorf("find expired quotes: %w", err)
+	err := due(u.NewSelect().Model(&rows).Where("q.status = ?", QuotePriced).Where("q.expires_at <= ?", u.now), sweepSetSize).Scan(ctx)
+	if err != nil || len(rows) == 0 {
+		return 0, err
 	}
+	set := newTransitions(u, "quotes", len(rows))
 	for _, row := range rows {
 		u.since(&row.header)
-		event, err := move(ctx, u, row, QuoteArrows, &row.Status, QuoteExpired)
+	}
+	for _, row := range rows {
+		event, err := moveInSet(set, &row.header, QuoteArrows, &row.Status, QuoteExpired)
 		if err != nil {
 			return 0, err
 		}
@@ -71,12 +140,13 @@ func (u *unit) expireQuotes(ctx context.Context) (int, error) {
 			return 0, err
 		}
 	}
+	set.queue()
 	return len(rows), nil
 }
 
 func (u *unit) expirePolicies(ctx context.Context) (int, error) {
 	var rows []*policyRow
-	err := due(u.NewSelect().Model(&rows).Where("p.status = ?", PolicyActive).Where("p.expires_at <= ?", u.now)).Scan(ctx)
+	err := due(u.NewSelect().Model(&rows).Where("p.status = ?", PolicyActive).Where("p.expires_at <= ?", u.now), sweepSetSize).Scan(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("find expired policies: %w", err)
 	}
@@ -89,14 +159,15 @@ func (u *unit) archivePolicies(ctx context.Context) (int, error) {
 	var rows []*policyRow
 	err := due(u.NewSelect().Model(&rows).Where("p.status in (?)", bun.List([]PolicyStatus{PolicyExhausted, PolicyExpired, PolicyCancelled})).
 		Where("p.reportable_until <= ?", u.now).
-		Where("not exists (select from claims c where c.policy_id = p.id and c.partner = p.partner and c.status in ('opened', 'deferred', 'approved'))")).Scan(ctx)
+		Where("not exists (select from claims c where c.policy_id = p.id and c.partner = p.partner and c.status in ('opened', 'deferred', 'approved'))"), sweepSetSize).Scan(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("find policies to archive: %w", err)
 	}
 	return len(rows), u.movePolicies(ctx, rows, PolicyArchived)
 }
 
-func (u *unit) movePolicies(ctx context.Context, rows []*policyRow, to PolicyStatus, columns ...string) error {
+// movePolicies moves policies to one state, in one set.
+func (u *unit) movePolicies(ctx context.Context, rows []*policyRow, to PolicyStatus) error {
 	if len(rows) == 0 {
 		return nil
 	}
@@ -104,9 +175,12 @@ func (u *unit) movePolicies(ctx context.Context, rows []*policyRow, to PolicySta
 	if err != nil {
 		return err
 	}
+	set := newTransitions(u, "policies", len(rows))
 	for _, row := range rows {
 		u.since(&row.header)
-		event, err := move(ctx, u, row, PolicyArrows, &row.Status, to, columns...)
+	}
+	for _, row := range rows {
+		event, err := moveInSet(set, &row.header, PolicyArrows, &row.Status, to)
 		if err != nil {
 			return err
 		}
@@ -114,27 +188,47 @@ func (u *unit) movePolicies(ctx context.Context, rows []*policyRow, to PolicySta
 			return err
 		}
 	}
+	set.queue()
 	return nil
 }
 
-// revivePayouts asks again for payouts that are overdue: their job was lost, or
-// its worker died. Each is asked for once a lease, so that alarms do not pile up
-// while nobody works them.
-func (u *unit) revivePayouts(ctx context.Context) (int, error) {
+// How long a payout may be overdue before the sweep asks for it again. One that a
+// worker had is asked for right after its lease, a little later than the queue itself
+// brings back what waits; one that is pending may stand in a long queue.
+const (
+	requeueInFlightAfter = 7 * time.Second
+	requeuePendingAfter  = 30 * time.Second
+	requeueAgainAfter    = time.Minute
+)
+
+// requeuePayoutsInFlight asks again for payouts whose worker died or whose rail is to be
+// asked again: once after each lease, and once a minute.
+func (u *unit) requeuePayoutsInFlight(ctx context.Context) (int, error) {
+	return u.requeuePayouts(ctx, "status in ('releasing', 'reconciling')", requeueInFlightAfter, true)
+}
+
+// requeuePendingPayouts asks again for payouts that were not sent in time: their job
+// was lost. Each is asked for once a minute, so that jobs do not pile up while nobody
+// works them.
+func (u *unit) requeuePendingPayouts(ctx context.Context) (int, error) {
+	return u.requeuePayouts(ctx, "status = 'pending'", requeuePendingAfter, false)
+}
+
+func (u *unit) requeuePayouts(ctx context.Context, status string, after time.Duration, ahead bool) (int, error) {
 	var rows []struct {
 		ID      uuid.UUID
 		Partner string
 	}
 	err := u.NewRaw(`update payouts set revived_at = ?0 where (id, partner) in (
-			select id, partner from payouts where next_attempt_at < ?1 and coalesce(revived_at, '-infinity') < ?2
-				and status in ('pending', 'releasing', 'reconciling')
+			select id, partner from payouts where `+status+` and next_attempt_at < ?1
+				and (revived_at is null or revived_at < next_attempt_at or revived_at < ?2)
 			order by next_attempt_at limit ?3 for no key update skip locked)
-		returning id, partner`, u.now, u.now.Add(-releaseLease/2), u.now.Add(-releaseLease), sweepSize).Scan(ctx, &rows)
+		returning id, partner`, u.now, u.now.Add(-after), u.now.Add(-requeueAgainAfter), sweepSize).Scan(ctx, &rows)
 	if err != nil {
 		return 0, fmt.Errorf("find overdue payouts: %w", err)
 	}
 	for _, row := range rows {
-		u.enqueue(ReleasePayout{Partner: row.Partner, ID: nounPayout.id(row.ID)})
+		u.enqueue(ReleasePayout{Partner: row.Partner, ID: nounPayout.id(row.ID), Ahead: ahead})
 	}
 	return len(rows), nil
 }
@@ -145,7 +239,7 @@ func (u *unit) revivePayouts(ctx context.Context) (int, error) {
 func (u *unit) reviewClaims(ctx context.Context) (int, error) {
 	var rows []*claimRow
 	err := due(u.NewSelect().Model(&rows).Where("c.status = ?", ClaimDeferred).Where("c.next_review_at <= ?", u.now).
-		Where("c.reason_codes = array[?]", ReasonSourceProvisional)).Scan(ctx)
+		Where("c.reason_codes = array[?]", ReasonSourceProvisional), sweepSize).Scan(ctx)
 	if err != nil || len(rows) == 0 {
 		return 0, err
 	}
