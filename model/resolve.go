@@ -79,7 +79,7 @@ func (u *unit) unpaid(ctx context.Context, claim *claimRow, row *payoutRow) erro
 	}
 	for _, call := range calls {
 		switch {
-		case call.EndedAt == nil && call.StartedAt.Add(releaseLease).After(u.now):
+		case call.EndedAt == nil && call.StartedAt.Add(ReleaseLease).After(u.now):
 			return Fail(CodeStateConflict, "The rail is being asked about it, and it may go out once more under the same key; resolve it in a minute.")
 		case call.Outcome != nil && *call.Outcome == string(OutcomeAccepted):
 			return Fail(CodeStateConflict, "The rail accepted it in call %d (%s): what it did is to be cleared up with the rail, and the payout is released.", call.Number, orEmpty(call.ProviderReference))

@@ -22,8 +22,9 @@ var harmless = []string{"Name", "Identity", "Capabilities", "Enter"}
 
 // pureCallbacks are callbacks that only compute, each with its reason.
 var pureCallbacks = map[string]string{
-	"model/match_apart.go.do":  "it runs outside transactions and begins its own",
-	"model/feed_state.go.find": "it looks for an instant in observations that were read before",
+	"model/release_send.go.statement": "it runs a statement on the session of sends, which is no transaction",
+	"model/match_apart.go.do":         "it runs outside transactions and begins its own",
+	"model/feed_state.go.find":        "it looks for an instant in observations that were read before",
 }
 
 // networkPackages are packages that are all network.

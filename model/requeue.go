@@ -1,0 +1,50 @@
+package model
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// How long a payout may be overdue before the sweep asks for it again. One that a
+// worker had is asked for right after its lease, a little later than the queue itself
+// brings back what waits; one that is pending may stand in a long queue.
+const (
+	requeueInFlightAfter = 7 * time.Second
+	requeuePendingAfter  = 30 * time.Second
+	requeueAgainAfter    = time.Minute
+)
+
+// requeuePayoutsInFlight asks again for payouts whose worker died or whose rail is to be
+// asked again: once after each lease, and once a minute.
+func (u *unit) requeuePayoutsInFlight(ctx context.Context) (int, error) {
+	return u.requeuePayouts(ctx, "status in ('releasing', 'reconciling')", requeueInFlightAfter, true)
+}
+
+// requeuePendingPayouts asks again for payouts that were not sent in time: their job
+// was lost. Each is asked for once a minute, so that jobs do not pile up while nobody
+// works them.
+func (u *unit) requeuePendingPayouts(ctx context.Context) (int, error) {
+	return u.requeuePayouts(ctx, "status = 'pending'", requeuePendingAfter, false)
+}
+
+func (u *unit) requeuePayouts(ctx context.Context, status string, after time.Duration, ahead bool) (int, error) {
+	var rows []struct {
+		ID      uuid.UUID
+		Partner string
+	}
+	err := u.NewRaw(`update payouts set revived_at = ?0 where (id, partner) in (
+			select id, partner from payouts where `+status+` and next_attempt_at < ?1
+				and (revived_at is null or revived_at < next_attempt_at or revived_at < ?2)
+			order by next_attempt_at limit ?3 for no key update skip locked)
+		returning id, partner`, u.now, u.now.Add(-after), u.now.Add(-requeueAgainAfter), sweepSize).Scan(ctx, &rows)
+	if err != nil {
+		return 0, fmt.Errorf("find overdue payouts: %w", err)
+	}
+	for _, row := range rows {
+		u.enqueue(ReleasePayout{Partner: row.Partner, ID: nounPayout.id(row.ID), Ahead: ahead})
+	}
+	return len(rows), nil
+}
