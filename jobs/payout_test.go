@@ -132,7 +132,7 @@ func TestASecondWorkerWaitsForTheFirstOnesCall(t *testing.T) {
 	<-called
 	var snooze *rivertype.JobSnoozeError
 	require.ErrorAs(t, s.release(job), &snooze)
-	require.Greater(t, snooze.Duration, jobTimeout, "until the first one's job must have ended")
+	require.Greater(t, snooze.Duration, railTimeout, "until the first one's call must have ended")
 	close(answer)
 	require.NoError(t, <-first)
 	require.NoError(t, s.release(job), "nothing is left to do")

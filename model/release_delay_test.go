@@ -92,7 +92,7 @@ func TestPayoutIsTakenOverWhenTheLeaseHasEnded(t *testing.T) {
 	t.Parallel()
 	b, begin, _ := inDoubt(t)
 	order := begin()
-	require.Equal(t, time.Minute, order.Lease)
+	require.Equal(t, model.ReleaseLease, order.Lease)
 	_, left, err := b.Service.BeginRelease(t.Context(), modeltest.ScriptedRail, "acme", order.PayoutID)
 	require.NoError(t, err)
 	require.Positive(t, left)

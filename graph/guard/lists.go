@@ -29,6 +29,7 @@ var lists = map[string]bound{
 	"Query.nodes":                         {byArguments: true},
 	"Query.eventTypes":                    {entries: len(model.EventTypes())},
 	"Query.invariants":                    {entries: 50},
+	"Query.railIdentities":                {entries: 20}, // a bank's address and account, which change once in years
 	"Query.releaseStops":                  {entries: model.MaxPageSize},
 	"Leaving.orders":                      {entries: 100},
 	"Query.jobCounts":                     {entries: 100}, // a queue, kind and state that has jobs
