@@ -170,7 +170,7 @@ func (w *releasePayout) send(ctx context.Context, order *model.Release, expires 
 	case err != nil:
 		return rail.Result{Outcome: rail.NotSent, Code: codeNotPermitted, Err: err}
 	}
-	defer sending.End()
+	defer sending.End() //nolint:contextcheck // a lock is let go of whatever the context
 	if done, result := w.voidGivenUp(ctx, order); !done {
 		return result
 	}
@@ -192,7 +192,7 @@ func (w *releasePayout) voidGivenUp(ctx context.Context, order *model.Release) (
 	}
 	for _, key := range order.GivenUp {
 		said := w.rail.Void(ctx, key)
-		switch said.Outcome {
+		switch said.Outcome { //nolint:exhaustive // the others leave the key as it is
 		case rail.Refused:
 			if err := w.service.RecordVoid(ctx, key); err != nil {
 				return false, rail.Result{Outcome: rail.NotSent, Code: codeNotVoided, Err: err}

@@ -119,7 +119,11 @@ func BenchmarkBookFeed(b *testing.B) {
 		at := timings{b: b}
 		for _, partner := range []string{"acme", "umbrella", "hooli"} {
 			for _, types := range [][]model.EventType{
-				nil, {model.EventQuoteCreated}, {model.EventPolicyCancelled}, {model.EventPolicyArchived}, {model.EventPolicyArchived, model.EventPolicyCancelled},
+				nil,
+				{model.EventQuoteCreated},
+				{model.EventPolicyCancelled},
+				{model.EventPolicyArchived},
+				{model.EventPolicyArchived, model.EventPolicyCancelled},
 				{model.EventWebhookEndpointOn},
 			} {
 				for _, after := range []int64{0, 1_000_000} {

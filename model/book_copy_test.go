@@ -195,7 +195,7 @@ func (c *copier) copyAll() {
 			return err
 		})
 	}
-	random := rand.New(rand.NewPCG(3, 4)) //nolint:gosec // the same book every time
+	random := rand.New(rand.NewPCG(3, 4))
 	for i := range c.copies {
 		if c.copyOnce(i, random) != nil {
 			break // the table says why

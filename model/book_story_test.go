@@ -31,7 +31,7 @@ var (
 // withdrawn.
 func playBookTemplate(t *testing.T, m *modeltest.Bundle, policies int) {
 	t.Helper()
-	p := bookPlayer{Bundle: m, t: t, random: rand.New(rand.NewPCG(1, 2))} //nolint:gosec // the same book every time
+	p := bookPlayer{Bundle: m, t: t, random: rand.New(rand.NewPCG(1, 2))}
 	m.Rail.Answer = func(order *model.Release) model.RailAnswer {
 		return model.RailAnswer{Outcome: model.OutcomeAccepted, Code: "accepted", Reference: "ref-" + order.Key}
 	}

@@ -126,9 +126,9 @@ func (t *bookTexts) part(found string) bookPart {
 
 // own is the copy's id for a template's: at the copy's time, with the copy's randomness.
 func (b *bookCopy) own(id uuid.UUID) uuid.UUID {
-	at := int64(binary.BigEndian.Uint64(id[:8])>>16) + b.shift.Milliseconds() //nolint:gosec // 48 bits
+	at := int64(binary.BigEndian.Uint64(id[:8])>>16) + b.shift.Milliseconds()
 	var head [8]byte
-	binary.BigEndian.PutUint64(head[:], uint64(at)<<16) //nolint:gosec // after 1970
+	binary.BigEndian.PutUint64(head[:], uint64(at)<<16)
 	copy(id[:6], head[:6])
 	tail := binary.BigEndian.Uint64(id[8:]) ^ b.seed>>2 // the variant stays
 	binary.BigEndian.PutUint64(id[8:], tail)

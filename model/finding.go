@@ -37,7 +37,7 @@ type Finding struct {
 	Kind         FindingKind
 	Rail         string
 	ReportID     *string // nil for what no report tells
-	Line         *int // of the report, from 1; nil for what is missing
+	Line         *int    // of the report, from 1; nil for what is missing
 	Partner      *string
 	PayoutID     *string
 	ClosedAt     *time.Time

@@ -132,7 +132,7 @@ func TestAnEventThatWaitsTooLongIsAViolation(t *testing.T) {
 // Writers draw ids and ordinals in every order, and commit or roll back in every other.
 func TestNoEventIsLostWhileManyCommitInAnyOrder(t *testing.T) {
 	t.Parallel()
-	b := modeltest.New(t, quietServer(t), modeltest.Unchecked(), modeltest.WithConnections(int32(*relayWriters)+4)) //nolint:gosec // a few
+	b := modeltest.New(t, quietServer(t), modeltest.Unchecked(), modeltest.WithConnections(int32(*relayWriters)+4))
 	ctx, end := context.WithTimeout(t.Context(), *relayFor)
 	defer end()
 	var all sync.WaitGroup
@@ -158,7 +158,7 @@ func writeAtRandom(ctx context.Context, t *testing.T, pool *pgxpool.Pool) {
 	t.Helper()
 	const some = "select pg_sleep(0.15 * power(random(), 4))" // mostly short, and now and then longer than all the others
 	for ctx.Err() == nil {
-		tx, err := pool.Begin(t.Context())
+		tx, err := pool.Begin(t.Context()) //nolint:contextcheck // the writers end with the test
 		if err != nil {
 			t.Error(err)
 			return
@@ -170,10 +170,10 @@ func writeAtRandom(ctx context.Context, t *testing.T, pool *pgxpool.Pool) {
 		batch.Queue(someEvents, 1)
 		batch.Queue(some)
 		batch.Queue("select random() < 0.125").QueryRow(func(row pgx.Row) error { return row.Scan(&discard) })
-		if err = tx.SendBatch(t.Context(), batch).Close(); err == nil && !discard {
-			err = tx.Commit(t.Context())
+		if err = tx.SendBatch(t.Context(), batch).Close(); err == nil && !discard { //nolint:contextcheck // the writers end with the test
+			err = tx.Commit(t.Context()) //nolint:contextcheck // the writers end with the test
 		} else {
-			_ = tx.Rollback(t.Context())
+			_ = tx.Rollback(t.Context()) //nolint:contextcheck // the writers end with the test
 		}
 		if err != nil {
 			t.Error(err)

@@ -53,8 +53,12 @@ func TestWaitsEndBeforeTheRailForgetsTheKey(t *testing.T) {
 	b, begin, end := inDoubt(t)
 	answer := modeltest.Unknown
 	for _, step := range []struct{ left, wait time.Duration }{
-		{time.Hour, 5 * time.Second}, {50 * time.Second, 25 * time.Second}, {30 * time.Minute, 2 * time.Minute}, {10 * time.Minute, 5 * time.Minute},
-		{4 * time.Second, 5 * time.Second}, {0, time.Hour},
+		{time.Hour, 5 * time.Second},
+		{50 * time.Second, 25 * time.Second},
+		{30 * time.Minute, 2 * time.Minute},
+		{10 * time.Minute, 5 * time.Minute},
+		{4 * time.Second, 5 * time.Second},
+		{0, time.Hour},
 	} {
 		answer.KeyLeft = step.left
 		require.Equal(t, step.wait, end(begin(), answer).Again, step.left)

@@ -160,10 +160,10 @@ func (s *sendSession) run(ctx context.Context, statement func(context.Context) e
 		}
 		s.conn, s.active = conn, 0
 		s.alive, s.lose = context.WithCancelCause(context.Background())
-		go s.watch(conn)
+		go s.watch(conn) //nolint:contextcheck // the session outlives who opened it
 	}
 	if err := statement(ctx); err != nil {
-		s.close()
+		s.close() //nolint:contextcheck // it ends whatever the context
 		return fmt.Errorf("%w: %w", ErrSendSessionLost, err)
 	}
 	return nil

@@ -87,8 +87,12 @@ func unreadable(own, text string) []byte {
 	var answer bytes.Buffer
 	fmt.Fprintf(&answer, "HTTP/1.1 %d %s\r\n", status, http.StatusText(status))
 	for _, header := range [][2]string{
-		{"Content-Type", problemType}, {"Content-Length", strconv.Itoa(len(body))}, {"X-Request-Id", c.id},
-		{"X-Content-Type-Options", "nosniff"}, {"Cache-Control", "no-store"}, {"Connection", "close"},
+		{"Content-Type", problemType},
+		{"Content-Length", strconv.Itoa(len(body))},
+		{"X-Request-Id", c.id},
+		{"X-Content-Type-Options", "nosniff"},
+		{"Cache-Control", "no-store"},
+		{"Connection", "close"},
 	} {
 		fmt.Fprintf(&answer, "%s: %s\r\n", header[0], header[1])
 	}

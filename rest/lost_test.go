@@ -225,7 +225,7 @@ func TestABusyDatabaseIsNotALostOne(t *testing.T) {
 	require.NoError(t, err)
 	answers := make(chan *reply, 20)
 	for range cap(answers) {
-		go func() { answers <- request{"GET", "/v1/quotes", "", nil}.to(t, door) }()
+		go func() { answers <- request{"GET", "/v1/quotes", "", nil}.to(t, door) }() //nolint:testifylint // it fails the test when it cannot be built
 	}
 	for range 4 * cap(answers) {
 		<-asked
@@ -256,7 +256,7 @@ func TestManyUploadsAreNoLostDatabase(t *testing.T) {
 	answers := make(chan *reply, *uploads)
 	for i := range *uploads {
 		upload := request{"POST", "/v1/claims/" + claims[i%len(claims)] + "/attachments", `{"file_name":"a.txt","content_type":"text/plain","content_base64":"` + file + `"}`, nil}
-		go func() { answers <- upload.to(t, door) }()
+		go func() { answers <- upload.to(t, door) }() //nolint:testifylint // it fails the test when it cannot be built
 	}
 	statuses := map[int]int{}
 	for range *uploads {

@@ -57,7 +57,6 @@ func transactions(tree *Tree) (broken []string) {
 // alone, so that methods of the same name count as one.
 type transactionCheck struct {
 	functions     map[string][]function
-	roots         []function
 	transactional []string        // type names: transactionTypes and structs that embed one of them
 	network       map[string]bool // names of fields of networkTypes
 	visited       map[ast.Node]bool

@@ -59,7 +59,7 @@ func TestForgedTokensOfAKnownKeyIDFetchOncePerInterval(t *testing.T) {
 			_, err := verifier.Verify(t.Context(), forged)
 			requireCode(t, model.CodeTokenInvalid, err)
 		}
-		require.EqualValues(t, want, w.fetches.Load())
+		require.Equal(t, want, w.fetches.Load())
 		w.advance(30 * time.Second)
 	}
 }

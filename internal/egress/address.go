@@ -73,7 +73,7 @@ func isPort(text string) bool {
 // isOpenPort reports whether a receiver on the public internet may have this port.
 func isOpenPort(text string) bool {
 	port, err := strconv.ParseUint(text, 10, 16)
-	return err == nil && (port == 443 || port >= 1024 && !slices.Contains(servicePorts, uint16(port))) //nolint:gosec // 16 bits were parsed
+	return err == nil && (port == 443 || port >= 1024 && !slices.Contains(servicePorts, uint16(port)))
 }
 
 func isASCII(host string) bool {

@@ -242,7 +242,7 @@ func (m *Monitor) ask(ctx context.Context, conn *bare) error {
 			}
 			m.note(ErrSilent)
 			_ = conn.Close()
-			<-answered
+			<-answered //nolint:errcheck // the connection was closed here
 			return ErrSilent
 		}
 	}
