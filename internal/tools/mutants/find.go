@@ -1,0 +1,186 @@
+package main
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+)
+
+// mutant is one change to one file.
+type mutant struct {
+	id       int // its number in the build
+	key      string
+	file     string // relative to the module
+	line     int
+	function string
+	what     string
+	switched []edit // the change under a call that asks for the active mutant; empty without
+	plain    []edit // the change itself
+	names    []string
+}
+
+// edit replaces source bytes. ID stands for the mutant's number in the text.
+type edit struct {
+	from, to int
+	text     string
+	close    bool // belongs to what ends here, not to what begins here
+	order    int
+}
+
+const marker = "@@" // the mutant's number in the text of an edit
+
+// finder collects the mutants of a file.
+type finder struct {
+	file     string
+	source   []byte
+	set      *token.FileSet
+	function string
+	parents  []ast.Node
+	found    []*mutant
+	count    map[string]int
+	order    int
+}
+
+// findMutants lists the mutants of all packages in the order of files and lines.
+func findMutants(packages []string) ([]*mutant, error) {
+	var all []*mutant
+	for _, folder := range packages {
+		names, err := filepath.Glob(filepath.Join(folder, "*.go"))
+		if err != nil {
+			return nil, err
+		}
+		sort.Strings(names)
+		for _, name := range names {
+			if strings.HasSuffix(name, "_test.go") {
+				continue
+			}
+			found, err := findInFile(name)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, found...)
+		}
+	}
+	for i, m := range all {
+		m.id = i + 1
+	}
+	return all, nil
+}
+
+func findInFile(name string) ([]*mutant, error) {
+	source, err := os.ReadFile(name) //nolint:gosec // a file of the tree
+	if err != nil {
+		return nil, err
+	}
+	f := &finder{file: filepath.ToSlash(name), source: source, set: token.NewFileSet(), count: map[string]int{}}
+	tree, err := parser.ParseFile(f.set, name, source, parser.SkipObjectResolution|parser.ParseComments)
+	if err != nil || ast.IsGenerated(tree) {
+		return nil, err
+	}
+	ast.Inspect(tree, func(n ast.Node) bool {
+		if n == nil {
+			f.parents = f.parents[:len(f.parents)-1]
+			return true
+		}
+		if f.skips(n) {
+			return false
+		}
+		f.visit(n)
+		f.parents = append(f.parents, n)
+		return true
+	})
+	return f.found, nil
+}
+
+// skips tells whether nothing below a node is mutated: it logs, measures, releases or
+// words an error, which no behaviour depends on or which every test would hang on.
+func (f *finder) skips(n ast.Node) bool {
+	switch n := n.(type) {
+	case *ast.FuncDecl:
+		f.function = n.Name.Name
+		return n.Body == nil || n.Name.Name == "String"
+	case *ast.GenDecl:
+		return n.Tok == token.IMPORT || n.Tok == token.TYPE
+	case *ast.ExprStmt:
+		return quiet.MatchString(f.text(n))
+	case *ast.CallExpr:
+		return quietCall.MatchString(f.text(n.Fun))
+	}
+	return false
+}
+
+func (f *finder) text(n ast.Node) string { return string(f.source[f.at(n.Pos()):f.at(n.End())]) }
+
+func (f *finder) at(p token.Pos) int { return f.set.Position(p).Offset }
+
+func (f *finder) parent() ast.Node {
+	if len(f.parents) == 0 {
+		return nil
+	}
+	return f.parents[len(f.parents)-1]
+}
+
+// inFunction tells whether code runs here, so that a mutant can be switched.
+func (f *finder) inFunction() bool {
+	for _, p := range f.parents {
+		switch p.(type) {
+		case *ast.FuncDecl, *ast.FuncLit:
+			return true
+		}
+	}
+	return false
+}
+
+// add records a mutant at a node. Edits that wrap keep the lines as they are.
+func (f *finder) add(n ast.Node, what string, switched, plain []edit) {
+	f.order++
+	for _, edits := range [][]edit{switched, plain} {
+		for i := range edits {
+			edits[i].order = f.order
+		}
+	}
+	if !f.inFunction() {
+		switched = nil
+	}
+	line := f.set.Position(n.Pos()).Line
+	function := f.function
+	if !f.inFunction() {
+		function = "-"
+	}
+	whole := strings.TrimSpace(strings.Split(string(f.source), "\n")[line-1])
+	key := strings.Join([]string{f.file, function, whole, what}, "|")
+	f.count[key]++
+	if f.count[key] > 1 {
+		key = fmt.Sprintf("%s|%d", key, f.count[key])
+	}
+	f.found = append(f.found, &mutant{key: key, file: f.file, line: line, function: function, what: what, switched: switched, plain: plain, names: f.declared()})
+}
+
+// declared are the names of the package declaration that a node stands in.
+func (f *finder) declared() (names []string) {
+	for _, p := range f.parents {
+		if spec, ok := p.(*ast.ValueSpec); ok {
+			for _, name := range spec.Names {
+				names = append(names, name.Name)
+			}
+		}
+	}
+	return names
+}
+
+// wrap puts a node between two texts, which ask for the active mutant by marker.
+func (f *finder) wrap(n ast.Node, what, before, after string) {
+	from, to := f.at(n.Pos()), f.at(n.End())
+	edits := func(active string) []edit {
+		return []edit{
+			{from: from, to: from, text: strings.ReplaceAll(before, marker, active)},
+			{from: to, to: to, text: strings.ReplaceAll(after, marker, active), close: true},
+		}
+	}
+	f.add(n, what, edits("mutant.At("+marker+")"), edits("true"))
+}

@@ -1,0 +1,109 @@
+// Command mutants measures how many faults the tests notice. It makes small changes
+// (mutants) to the code under test — a negated condition, a shifted bound, a deleted
+// statement, a dropped condition of a query — runs the tests that reach each change,
+// and reports which changes no test noticed.
+//
+// One build holds all mutants of a package: every mutation is a call that asks whether
+// its number is the active one, so a mutant costs a test run and no compilation. What
+// cannot be switched at run time (a package constant) is built alone. The tree is never
+// edited: all changes are made by an overlay.
+//
+// Results are appended to a state file under a key of file, function, text and mutation,
+// so that a run continues where the last one stopped, also after the code has moved.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// options are the flags of the command.
+type options struct {
+	packages []string       // folders whose code is mutated
+	suites   []string       // folders whose tests are run
+	number   int            // mutants to judge
+	seed     string         // orders the mutants
+	only     *regexp.Regexp // keys to choose from
+	directed string         // list of named mutants; replaces the sample
+	dir      string         // state and builds
+	again    bool           // judge survivors again
+	limit    time.Duration  // of one test run
+	stopIn   time.Duration  // ends the run early; 0 never
+	list     bool           // print the mutants only
+	trace    bool           // record what each test reaches, and stop
+	traced   bool           // judge by the tests that are traced already
+	alone    bool           // judge mutants that need a build of their own, too
+
+	environment []string // of test programs: the shared server
+}
+
+func main() {
+	o := parseOptions()
+	if err := run(o); err != nil {
+		fmt.Fprintln(os.Stderr, "mutants:", err)
+		os.Exit(1)
+	}
+}
+
+func parseOptions() options {
+	o, packages, suites, only := options{}, "", "", ""
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		cache = os.TempDir()
+	}
+	flag.StringVar(&packages, "packages", "model,jobs,internal/auth", "folders whose code is mutated")
+	flag.StringVar(&suites, "suites", "model,jobs,internal/auth", "folders whose tests are run")
+	flag.IntVar(&o.number, "n", 300, "mutants to judge, those of earlier runs included")
+	flag.StringVar(&o.seed, "seed", "1", "orders the mutants")
+	flag.StringVar(&only, "only", "", "regular expression: mutate only what its key matches (file|function|text|mutation)")
+	flag.StringVar(&o.directed, "directed", "", "file of named mutants to judge instead of a sample")
+	flag.StringVar(&o.dir, "state", filepath.Join(cache, "parapet", "mutants"), "folder of the state and of the builds")
+	flag.BoolVar(&o.again, "again", false, "judge survivors of earlier runs again")
+	flag.DurationVar(&o.limit, "limit", 3*time.Minute, "time of one test run, after which a mutant counts as killed")
+	flag.DurationVar(&o.stopIn, "stop-in", 0, "begin no mutant after this time")
+	flag.BoolVar(&o.list, "list", false, "print all mutants and stop")
+	flag.BoolVar(&o.trace, "trace", false, "record what each test reaches, and stop")
+	flag.BoolVar(&o.traced, "traced", false, "judge by the tests that were traced already, and trace no others")
+	flag.BoolVar(&o.alone, "alone", true, "judge mutants that need a build of their own, too: constants of a package, a minute each")
+	flag.Parse()
+	o.packages, o.suites, o.only = strings.Split(packages, ","), strings.Split(suites, ","), regexp.MustCompile(only)
+	return o
+}
+
+func run(o options) error {
+	if err := os.MkdirAll(o.dir, 0o750); err != nil {
+		return err
+	}
+	if o.directed != "" {
+		return runDirected(o)
+	}
+	found, err := findMutants(o.packages)
+	if err != nil {
+		return err
+	}
+	if o.list {
+		for _, m := range found {
+			if o.only.MatchString(m.key) {
+				fmt.Printf("%s:%d\t%s\n", m.file, m.line, m.what)
+			}
+		}
+		return nil
+	}
+	b, err := buildSwitched(o, found)
+	if err != nil {
+		return err
+	}
+	shared := startServer(b.dir, o.suites)
+	defer shared.stop()
+	o.environment = shared.environment
+	reach, err := traceTests(o, b)
+	if err != nil || o.trace {
+		return err
+	}
+	return judgeSample(o, b, reach)
+}

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"bufio"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+// server is a test program that keeps a database server and a migrated template for all
+// test runs, so that none has to make its own. The template is made by unmutated code.
+type server struct {
+	environment []string // variables by which test programs find it
+	stdin       io.Closer
+	cmd         *exec.Cmd
+}
+
+// startServer asks the suites for a server; without one every test run starts its own.
+func startServer(dir string, suites []string) *server {
+	for _, suite := range suites {
+		if s := serveFrom(program(dir, suite), suite); s != nil {
+			return s
+		}
+	}
+	return &server{}
+}
+
+func serveFrom(program, suite string) *server {
+	cmd := exec.Command(program, "-test.run=^$") //nolint:gosec // the program that was built
+	cmd.Dir, cmd.Stderr, cmd.Env = suite, os.Stderr, append(os.Environ(), "PARAPET_TEST_SERVE=true", "PARAPET_MUTANT=0")
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return nil
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil || cmd.Start() != nil {
+		return nil
+	}
+	s := &server{stdin: stdin, cmd: cmd}
+	for lines := bufio.NewScanner(stdout); len(s.environment) < 2 && lines.Scan(); {
+		if !strings.HasPrefix(lines.Text(), "PARAPET_TEST_") {
+			break
+		}
+		s.environment = append(s.environment, lines.Text())
+	}
+	if len(s.environment) < 2 {
+		s.stop()
+		return nil
+	}
+	return s
+}
+
+// stop ends the server and waits until its folder is gone.
+func (s *server) stop() {
+	if s.cmd == nil {
+		return
+	}
+	_ = s.stdin.Close()
+	kill := time.AfterFunc(time.Minute, func() { _ = s.cmd.Process.Kill() })
+	_ = s.cmd.Wait()
+	kill.Stop()
+}
