@@ -1,0 +1,106 @@
+// Package upload receives the bodies of requests. It bounds the bytes that are on their
+// way at once, and keeps the content of a document in a file while it arrives.
+package upload
+
+import (
+	"errors"
+	"io"
+	"sync"
+)
+
+// Budget bounds how many bytes of bodies are received and worked on at once.
+type Budget struct {
+	perCaller, perServer int64
+
+	mu  sync.Mutex
+	of  map[string]int64 // by caller
+	all int64
+}
+
+// Bounds of bodies that are received at once, in bytes.
+const (
+	DefaultPerCaller = 64 << 20
+	DefaultPerServer = 512 << 20
+)
+
+// NewBudget bounds the bytes of each caller and of all callers.
+func NewBudget(perCaller, perServer int64) *Budget {
+	return &Budget{perCaller: perCaller, perServer: perServer, of: map[string]int64{}}
+}
+
+// Exceeded is a body that does not fit into a budget beside those that are being
+// received. It fits once they have been answered.
+type Exceeded struct {
+	Limit int64 // bytes at once
+	Whose string
+}
+
+// Error says which bound was met.
+func (e *Exceeded) Error() string { return "too many bytes of " + e.Whose + " are being received" }
+
+// Charge is what one request has taken from a budget.
+type Charge struct {
+	budget *Budget
+	caller string
+	taken  int64
+}
+
+// Open begins the charge of a request; Release ends it.
+func (b *Budget) Open(caller string) *Charge { return &Charge{budget: b, caller: caller} }
+
+// Take charges n more bytes. Errors: *Exceeded.
+func (c *Charge) Take(n int64) error {
+	b := c.budget
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case b.of[c.caller]+n > b.perCaller:
+		return &Exceeded{b.perCaller, "one caller"}
+	case b.all+n > b.perServer:
+		return &Exceeded{b.perServer, "all callers"}
+	}
+	b.of[c.caller] += n
+	b.all += n
+	c.taken += n
+	return nil
+}
+
+// Release gives everything back that was charged.
+func (c *Charge) Release() {
+	if c == nil {
+		return
+	}
+	b := c.budget
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.all -= c.taken
+	if b.of[c.caller] -= c.taken; b.of[c.caller] == 0 {
+		delete(b.of, c.caller)
+	}
+	c.taken = 0
+}
+
+// Reader charges bytes as they come: the length of a chunked body is not announced.
+func (c *Charge) Reader(r io.Reader) io.Reader { return &chargedReader{r, c} }
+
+type chargedReader struct {
+	io.Reader
+
+	charge *Charge
+}
+
+// Read charges what it read. What does not fit into the budget is an *Exceeded.
+func (r *chargedReader) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	if exceeded := r.charge.Take(int64(n)); exceeded != nil {
+		return 0, exceeded
+	}
+	return n, err
+}
+
+// AsExceeded is the bound that an error tells of, nil when it tells of none.
+func AsExceeded(err error) *Exceeded {
+	var exceeded *Exceeded
+	errors.As(err, &exceeded)
+	return exceeded
+}
