@@ -30,16 +30,22 @@ func (v *Verifier) actor(c claims) (model.Actor, error) {
 		return model.Actor{}, invalid("%v", err)
 	}
 	actor.Name = actor.Client
+	if actor.Issuer, err = c.text("iss"); err != nil {
+		return model.Actor{}, invalid("%v", err)
+	}
 	if actor.Partner, err = c.text(v.config.PartnerClaim); err != nil {
 		return model.Actor{}, invalid("%v", err)
 	}
 	if err := v.role(&actor); err != nil {
-		return model.Actor{Name: actor.Name, Client: actor.Client, Partner: actor.Partner}, err
+		return model.Actor{Name: actor.Name, Issuer: actor.Issuer, Client: actor.Client, Partner: actor.Partner}, err
 	}
-	if actor.Kind == model.ActorOperator {
-		if actor.Name, err = person(c, actor.Client); err != nil {
+	if actor.Kind != model.ActorPartner {
+		if actor.Subject, err = person(c, actor.Client); err != nil {
 			return model.Actor{}, invalid("%v", err)
 		}
+	}
+	if actor.Kind == model.ActorOperator {
+		actor.Name = actor.Subject
 	}
 	if actor.Has(model.ScopeObservationsWrite) {
 		if err := v.sources(&actor, c); err != nil {

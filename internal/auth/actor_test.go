@@ -1,6 +1,7 @@
 package auth_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -68,7 +69,10 @@ func TestActorOfClaims(t *testing.T) {
 				return
 			}
 			require.NoError(t, err)
-			test.want.Name, test.want.Client, test.want.Until = "acme", "acme", actor.Until
+			test.want.Name, test.want.Client, test.want.Issuer, test.want.Until = "acme", "acme", w.address, actor.Until
+			if test.want.Kind != model.ActorPartner {
+				test.want.Subject = "acme"
+			}
 			require.Equal(t, test.want, actor)
 		})
 	}
@@ -83,6 +87,8 @@ func TestBearerFrom(t *testing.T) {
 	}{
 		{headers: []string{"Bearer abc.d-e_f.g~h+i/j=="}, token: "abc.d-e_f.g~h+i/j=="},
 		{headers: []string{"bEARER abc"}, token: "abc"},
+		{headers: []string{"Bearer " + strings.Repeat("a", 8<<10-7)}, token: strings.Repeat("a", 8<<10-7)},
+		{headers: []string{"Bearer " + strings.Repeat("a", 8<<10-6)}, code: model.CodeTokenInvalid},
 		{headers: nil, code: model.CodeTokenMissing},
 		{headers: []string{""}, code: model.CodeTokenMissing},
 		{headers: []string{"Basic YTpi"}, code: model.CodeTokenMissing},
@@ -102,4 +108,49 @@ func TestBearerFrom(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, test.token, token)
 	}
+}
+
+// Names that are recorded have at most 255 bytes and no control characters, whoever bears
+// them; a data source has a name.
+func TestNamesAreBoundedAndPrintable(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	verifier := w.verifier(t)
+	longest := strings.Repeat("n", 255)
+	for scope, members := range map[string][]string{"operator": {"client_id", "sub"}, "observations:write": {"client_id", "sub", "source"}} {
+		for _, member := range members {
+			for name, accepted := range map[string]bool{longest: true, longest + "n": false, "ann\nbob": false} {
+				_, err := verifier.Verify(t.Context(), w.sign(t, map[string]any{"partner": nil, "scope": scope, member: name}))
+				if accepted {
+					require.NoError(t, err)
+					continue
+				}
+				requireCode(t, model.CodeTokenInvalid, err)
+			}
+		}
+	}
+	_, err := verifier.Verify(t.Context(), w.sign(t, map[string]any{"partner": nil, "scope": "observations:write", "source": []string{"usgs", ""}}))
+	requireCode(t, model.CodeTokenInvalid, err)
+}
+
+// TestOperatorsAreIdentifiedByIssuerAndSubject signs tokens of one subject at two
+// issuers, and of one person at two clients.
+func TestOperatorsAreIdentifiedByIssuerAndSubject(t *testing.T) {
+	t.Parallel()
+	first, second := newWorld(t, ""), newWorld(t, "")
+	verifier := first.verifier(t, func(c *auth.Config) { c.Issuers = append(c.Issuers, second.address) })
+	verify := func(w *world, client, subject, scope string) model.Actor {
+		actor, err := verifier.Verify(t.Context(), w.sign(t, map[string]any{"partner": nil, "scope": scope, "client_id": client, "sub": subject}))
+		require.NoError(t, err)
+		return actor
+	}
+	for _, scope := range []string{"operator", "observations:write"} {
+		at, elsewhere := verify(first, "console", "ann", scope), verify(second, "console", "ann", scope)
+		require.Equal(t, []string{first.address, "ann", second.address, "ann"}, []string{at.Issuer, at.Subject, elsewhere.Issuer, elsewhere.Subject})
+		other := verify(first, "shell", "ann", scope)
+		require.Equal(t, []string{at.Issuer, at.Subject}, []string{other.Issuer, other.Subject}, "one person at two clients")
+		require.NotEqual(t, at.Client, other.Client)
+		require.Equal(t, map[string]string{"operator": "ann", "observations:write": "console"}[scope], at.Name, "people are shown by their own name")
+	}
+	require.Equal(t, "console", verify(first, "console", "", "operator").Subject, "without a subject it is the client")
 }

@@ -36,7 +36,7 @@ func FuzzToken(f *testing.F) {
 			require.True(t, strings.HasPrefix(token, signed+"."), "%q was never signed", token)
 			return
 		}
-		require.Equal(t, model.Actor{Name: actor.Name, Client: actor.Client, Partner: actor.Partner}, actor, "a name at most, and no right")
+		require.Equal(t, model.Actor{Name: actor.Name, Issuer: actor.Issuer, Client: actor.Client, Partner: actor.Partner}, actor, "a name at most, and no right")
 		require.Contains(t, []model.Code{model.CodeTokenMissing, model.CodeTokenInvalid, model.CodeTokenExpired, model.CodeInsufficientScope}, model.CodeOf(err))
 		require.LessOrEqual(t, w.fetches.Load(), int64(1))
 	})

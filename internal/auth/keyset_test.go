@@ -152,6 +152,9 @@ func TestServiceStartsBeforeItsIssuer(t *testing.T) {
 	for range 100 {
 		_, err := verifier.Verify(t.Context(), w.sign(t, nil))
 		requireCode(t, model.CodeUnavailable, err)
+		var failed *model.Error
+		require.ErrorAs(t, err, &failed)
+		require.Equal(t, 30*time.Second, failed.RetryAfter)
 	}
 	require.EqualValues(t, 1, w.fetches.Load(), "failed fetches count")
 	w.down.Store(false)
@@ -178,6 +181,8 @@ func TestIssuerDocumentsAreNotTrustedBlindly(t *testing.T) {
 	for name, test := range map[string]struct{ discovery, keys, want string }{
 		"another issuer":      {`{"issuer":"https://other.test","jwks_uri":"%[1]s/keys"}`, `{}`, "is of the issuer"},
 		"keys in a file":      {`{"issuer":"%[1]s","jwks_uri":"file:///etc/passwd"}`, `{}`, "cannot be trusted"},
+		"keys over ftp":       {`{"issuer":"%[1]s","jwks_uri":"ftp://issuer.test/keys"}`, `{}`, "cannot be trusted"},
+		"keys without a host": {`{"issuer":"%[1]s","jwks_uri":"http:///keys"}`, `{}`, "cannot be trusted"},
 		"not JSON":            {`<html>`, `{}`, "discovery document"},
 		"endless":             {`{"issuer":"%[1]s","jwks_uri":"%[1]s/keys"}`, strings.Repeat(" ", 1<<20+1), "more than 1 MiB"},
 		"short RSA keys only": {`{"issuer":"%[1]s","jwks_uri":"%[1]s/keys"}`, rsaKeySet(t, 2040), "no key"},

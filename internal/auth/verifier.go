@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
@@ -97,7 +98,7 @@ func (c Config) check() error {
 	for _, address := range c.Issuers {
 		parsed, err := url.Parse(address)
 		if err != nil || parsed.Host == "" || parsed.Scheme != "https" && parsed.Scheme != "http" ||
-			parsed.RawQuery != "" || parsed.Fragment != "" || parsed.User != nil {
+			parsed.RawQuery != "" || strings.Contains(address, "#") || parsed.User != nil {
 			return fmt.Errorf("the issuer %q is not an http or https address without query", address)
 		}
 	}

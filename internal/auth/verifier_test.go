@@ -22,12 +22,13 @@ func TestVerifyNamesTheActor(t *testing.T) {
 				Kind: model.ActorPartner, Partner: "acme", Name: "acme", Client: "acme",
 				Scopes: []model.Scope{model.ScopeQuotesWrite, model.ScopeQuotesRead},
 			},
-			"operator": {Kind: model.ActorOperator, Name: "operator", Client: "operator", Scopes: []model.Scope{model.ScopeOperator}},
+			"operator": {Kind: model.ActorOperator, Name: "operator", Client: "operator", Subject: "operator", Scopes: []model.Scope{model.ScopeOperator}},
 			"source": {
-				Kind: model.ActorSource, Name: "source", Client: "source",
+				Kind: model.ActorSource, Name: "source", Client: "source", Subject: "source",
 				Scopes: []model.Scope{model.ScopeObservationsWrite}, Sources: []string{"usgs"},
 			},
 		} {
+			want.Issuer = w.address
 			token, err := w.Token(client)
 			require.NoError(t, err)
 			for range 2 { // verified, then remembered
@@ -75,6 +76,7 @@ func TestVerifyClaims(t *testing.T) {
 		"fractions of seconds":           {map[string]any{"exp": float64(now) + 60.5}, ok},
 		"ID token by nonce":              {map[string]any{"nonce": "n"}, model.CodeTokenInvalid},
 		"ID token by at_hash":            {map[string]any{"at_hash": "h"}, model.CodeTokenInvalid},
+		"nonce is null":                  {map[string]any{"nonce": (*string)(nil)}, ok},
 		"ID token by c_hash":             {map[string]any{"c_hash": "h"}, model.CodeTokenInvalid},
 		"nobody":                         {map[string]any{"client_id": nil, "sub": nil}, model.CodeTokenInvalid},
 		"NUL in the client's name":       {map[string]any{"client_id": "a\x00"}, model.CodeTokenInvalid},
@@ -172,6 +174,28 @@ func TestVerifyMalformed(t *testing.T) {
 	requireCode(t, model.CodeTokenMissing, err)
 }
 
+// A good token is refused beyond the limit of its length, before anything is computed of it.
+func TestVerifyBoundsTheLengthOfATokenExactly(t *testing.T) {
+	t.Parallel()
+	const limit = 8 << 10
+	w := newWorld(t, "")
+	verifier := w.verifier(t)
+	lengths := map[bool]int{}
+	for padding := 5700; ; padding++ {
+		token := w.sign(t, map[string]any{"padding": strings.Repeat("a", padding)})
+		_, err := verifier.Verify(t.Context(), token)
+		if len(token) > limit {
+			requireCode(t, model.CodeTokenInvalid, err)
+			lengths[false] = len(token)
+			break
+		}
+		require.NoError(t, err, len(token))
+		lengths[true] = len(token)
+	}
+	require.InDelta(t, limit, lengths[true], 2)
+	require.InDelta(t, limit, lengths[false], 2)
+}
+
 func TestVerifySeveralIssuers(t *testing.T) {
 	t.Parallel()
 	a, b := newWorld(t, "ES256"), newWorld(t, "RS256")
@@ -190,6 +214,7 @@ func TestVerifyRemembersNoLongerThanExpiry(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
 	verifier := w.verifier(t)
+	require.NoError(t, verifier.Ready(t.Context()), "a token that has the keys fetched is not remembered")
 	token := w.sign(t, map[string]any{"exp": w.now().Unix() + 20})
 	_, err := verifier.Verify(t.Context(), token)
 	require.NoError(t, err)
@@ -204,12 +229,17 @@ func TestNewRefusesConfiguration(t *testing.T) {
 	_, err := auth.New(good)
 	require.NoError(t, err)
 	for name, change := range map[string]func(*auth.Config){
-		"no issuer":        func(c *auth.Config) { c.Issuers = nil },
-		"no audience":      func(c *auth.Config) { c.Audience = "" },
-		"relative issuer":  func(c *auth.Config) { c.Issuers = []string{"issuer.test"} },
-		"issuer and query": func(c *auth.Config) { c.Issuers = []string{"https://issuer.test?x=1"} },
-		"HMAC":             func(c *auth.Config) { c.Algorithms = []string{"HS256"} },
-		"none":             func(c *auth.Config) { c.Algorithms = []string{"none"} },
+		"no issuer":           func(c *auth.Config) { c.Issuers = nil },
+		"no audience":         func(c *auth.Config) { c.Audience = "" },
+		"relative issuer":     func(c *auth.Config) { c.Issuers = []string{"issuer.test"} },
+		"issuer without host": func(c *auth.Config) { c.Issuers = []string{"https:///issuer"} },
+		"another scheme":      func(c *auth.Config) { c.Issuers = []string{"ftp://issuer.test"} },
+		"issuer and fragment": func(c *auth.Config) { c.Issuers = []string{"https://issuer.test#x"} },
+		"issuer and user":     func(c *auth.Config) { c.Issuers = []string{"https://user@issuer.test"} },
+		"one good issuer":     func(c *auth.Config) { c.Issuers = []string{"https://issuer.test", "issuer.test"} },
+		"issuer and query":    func(c *auth.Config) { c.Issuers = []string{"https://issuer.test?x=1"} },
+		"HMAC":                func(c *auth.Config) { c.Algorithms = []string{"HS256"} },
+		"none":                func(c *auth.Config) { c.Algorithms = []string{"none"} },
 	} {
 		bad := good
 		change(&bad)

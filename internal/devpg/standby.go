@@ -126,3 +126,14 @@ func Both(one, other *Server, database string) string {
 	hosts := one.socketDir + "," + other.socketDir
 	return "postgres://" + superuser + "@/" + database + "?host=" + hosts + "&port=" + port + "," + port + "&target_session_attrs=read-write"
 }
+
+// Replayed tells whether a standby has everything up to a place in the primary's log.
+func (s *Server) Replayed(ctx context.Context, lsn string) (yes bool) {
+	conn, err := pgx.Connect(ctx, s.URL(superuser))
+	if err != nil {
+		return false
+	}
+	defer conn.Close(ctx)
+	err = conn.QueryRow(ctx, "select pg_last_wal_replay_lsn() >= $1::pg_lsn", lsn).Scan(&yes)
+	return err == nil && yes
+}

@@ -67,7 +67,11 @@ func (b *Bucket) Put(ctx context.Context, key string, r io.Reader) error {
 	if err := model.OutsideTransaction(ctx); err != nil {
 		return err
 	}
-	_, err := b.client.PutObject(ctx, b.bucket, b.name(key), r, -1, minio.PutObjectOptions{
+	length := int64(-1)
+	if sized, ok := r.(interface{ Size() int64 }); ok {
+		length = sized.Size() // sent as it is read, without holding it
+	}
+	_, err := b.client.PutObject(ctx, b.bucket, b.name(key), r, length, minio.PutObjectOptions{
 		ContentType: "application/octet-stream", PartSize: partSize,
 		DisableContentSha256: true, // TLS guards the way, and the record has the SHA-256
 	})

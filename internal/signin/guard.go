@@ -27,7 +27,7 @@ func (d *Desk) Guard(next http.Handler) http.Handler {
 			d.unknown(w, r)
 			return
 		}
-		who := model.Actor{Kind: model.ActorOperator, Name: s.Name, Client: s.Client, Scopes: []model.Scope{model.ScopeOperator}, Until: s.Until}
+		who := model.Actor{Kind: model.ActorOperator, Name: s.Subject, Issuer: s.Issuer, Subject: s.Subject, Client: s.Client, Scopes: []model.Scope{model.ScopeOperator}, Until: s.Until}
 		if v := visit.From(r.Context()); v != nil {
 			v.Known(who)
 		}
@@ -38,7 +38,7 @@ func (d *Desk) Guard(next http.Handler) http.Handler {
 
 // session is the session of the request's cookie, unless it has expired.
 func (d *Desk) session(r *http.Request) (s session, known bool) {
-	known = d.read(r, sessionCookie, &s) && s.ID != "" && d.config.Now().Before(s.Until)
+	known = d.read(r, sessionCookie, &s) && s.ID != "" && s.Subject != "" && d.config.Now().Before(s.Until)
 	return s, known
 }
 

@@ -23,10 +23,11 @@ const (
 
 // session is who is signed in, and until when.
 type session struct {
-	ID     string    `json:"id"`
-	Name   string    `json:"name"`
-	Client string    `json:"client"`
-	Until  time.Time `json:"until"`
+	ID      string    `json:"id"`
+	Issuer  string    `json:"issuer"`
+	Subject string    `json:"subject"`
+	Client  string    `json:"client"`
+	Until   time.Time `json:"until"`
 }
 
 // pending is a sign-in that was begun.

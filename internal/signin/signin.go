@@ -176,7 +176,7 @@ func (d *Desk) back(w http.ResponseWriter, r *http.Request) {
 	if !who.Until.IsZero() && who.Until.Before(until) {
 		until = who.Until
 	}
-	if err := d.write(w, sessionCookie, session{ID: rand.Text(), Name: who.Name, Client: who.Client, Until: until}, until); err != nil {
+	if err := d.write(w, sessionCookie, session{ID: rand.Text(), Issuer: who.Issuer, Subject: who.Subject, Client: who.Client, Until: until}, until); err != nil {
 		d.fail(w, r, http.StatusInternalServerError, "The sign-in could not be kept.", err)
 		return
 	}

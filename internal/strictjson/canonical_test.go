@@ -6,6 +6,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+func TestPlaceIsWhatAnEditorShows(t *testing.T) {
+	t.Parallel()
+	text := []byte("{\n  \"ä\": 1,\n,}")
+	for offset, want := range map[int64][2]int{0: {1, 1}, 2: {2, 1}, 7: {2, 5}, 13: {3, 1}, 14: {3, 2}, 99: {3, 3}, -1: {1, 1}} {
+		line, column := Place(text, offset)
+		require.Equal(t, want, [2]int{line, column}, offset)
+	}
+}
+
 func TestCanonicalComparesNumbersByValue(t *testing.T) {
 	t.Parallel()
 	for want, spellings := range map[string][]string{

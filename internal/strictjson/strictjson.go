@@ -5,6 +5,7 @@ package strictjson
 import (
 	"bytes"
 	"errors"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -27,7 +28,8 @@ func Bounded(body []byte) (values int, _ error) {
 			quoted = !quoted
 		case '\\':
 			if quoted && bytes.HasPrefix(body[i+1:], []byte("u0000")) {
-				return values, model.Fail(model.CodeMalformedJSON, "The body holds a NUL character, at byte %d.", i)
+				line, column := Place(body, int64(i))
+				return values, model.Fail(model.CodeMalformedJSON, "The body holds a NUL character, at line %d, column %d.", line, column)
 			}
 			i++
 		case '{', '[':
@@ -45,7 +47,8 @@ func Bounded(body []byte) (values int, _ error) {
 			}
 		}
 		if depth > maxDepth {
-			return values, model.Fail(model.CodeMalformedJSON, "The body nests deeper than %d levels, at byte %d.", maxDepth, i)
+			line, column := Place(body, int64(i))
+			return values, model.Fail(model.CodeMalformedJSON, "The body nests deeper than %d levels, at line %d, column %d.", maxDepth, line, column)
 		}
 	}
 	return values, nil
@@ -74,9 +77,25 @@ func InsideMember(beginning []byte) bool {
 	return quoted && depth > 1
 }
 
-// Malformed says what a syntax error is, as far as it concerns the caller. Errors:
-// malformed_json, duplicate_field.
-func Malformed(err error) *model.Error {
+// WholeMoney says how an amount of money is written.
+const WholeMoney = "Send minor units as a whole number of at most 64 bits: 1250 for 12.50 USD."
+
+// Place is where a byte of a text stands, for people who look at it in an editor.
+func Place(text []byte, offset int64) (line, column int) {
+	before := text[:min(max(0, offset), int64(len(text)))]
+	line = 1 + bytes.Count(before, []byte("\n"))
+	return line, 1 + utf8.RuneCount(before[1+bytes.LastIndexByte(before, '\n'):])
+}
+
+// Malformed says what a syntax error of a text is, as far as it concerns the caller.
+// Errors: malformed_json, duplicate_field.
+func Malformed(text []byte, err error) *model.Error {
+	return MalformedCopy(text, func(offset int64) int64 { return offset }, err)
+}
+
+// MalformedCopy is Malformed of a copy that lacks bytes of what the caller sent; sent is
+// where a byte of the copy stood.
+func MalformedCopy(text []byte, sent func(int64) int64, err error) *model.Error {
 	var syntax *jsontext.SyntacticError
 	switch {
 	case errors.Is(err, jsontext.ErrDuplicateName) && errors.As(err, &syntax):
@@ -84,7 +103,10 @@ func Malformed(err error) *model.Error {
 			Pointer: model.Bounded(string(syntax.JSONPointer)), Code: string(model.CodeDuplicateField), Detail: "Give it once.",
 		}).Because(err)
 	case errors.As(err, &syntax):
-		return model.Fail(model.CodeMalformedJSON, "The body is not JSON in UTF-8: it goes wrong at byte %d.", syntax.ByteOffset).Because(err)
+		line, column := Place(text, syntax.ByteOffset)
+		begin := int64(bytes.LastIndexByte(text[:min(max(0, syntax.ByteOffset), int64(len(text)))], '\n') + 1)
+		column += int(sent(syntax.ByteOffset) - syntax.ByteOffset - (sent(begin) - begin))
+		return model.Fail(model.CodeMalformedJSON, "The body is not JSON in UTF-8: it goes wrong at line %d, column %d.", line, column).Because(err)
 	default:
 		return model.Fail(model.CodeMalformedJSON, "The body is not one JSON value.").Because(err)
 	}

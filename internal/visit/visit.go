@@ -6,6 +6,7 @@ package visit
 import (
 	"context"
 	"errors"
+	"io"
 
 	"parapet/model"
 )
@@ -28,12 +29,18 @@ type Visit struct {
 	Lasting func(context.Context) (context.Context, context.CancelFunc)
 	// Shown is an error as it may be shown.
 	Shown func(context.Context, error) *model.Error
+	// Hint writes the headers that tell what to do about a refusal, such as when to come
+	// again. It must come before the answer begins.
+	Hint func(*model.Error)
 	// Replayed says in the answer's headers that it is the first answer again. It must
 	// come before the answer begins.
 	Replayed func()
 	// Hurry bounds the arrival of the request's body; what it returns lifts the
 	// bound.
 	Hurry func() (lift func())
+	// Receive is the request's body of at most limit bytes, charged against the budget
+	// of its caller. Errors: body_too_large, rate_limited.
+	Receive func(limit int64) (io.Reader, error)
 	// TooLarge gives a body up that has more than limit bytes, and CutOff one that
 	// could not be read; the error is the caller's.
 	TooLarge func(limit int64) error
