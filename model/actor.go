@@ -59,8 +59,11 @@ type Actor struct {
 	Kind    ActorKind
 	Partner string // the partner's slug; empty unless Kind is ActorPartner
 	Name    string // shown in timelines: the token's client or subject
-	Client  string // the OAuth client, for idempotency when there is no partner
-	Scopes  []Scope
+	Client  string // the OAuth client
+	// Issuer signed the token and calls its holder Subject. Together they identify an
+	// operator or a data source. Subject is empty for partners.
+	Issuer, Subject string
+	Scopes          []Scope
 	// Until is when the token ends, and with it whatever the actor still listens to;
 	// zero when it does not.
 	Until time.Time
@@ -98,6 +101,15 @@ func (a Actor) either(scope, other Scope) Scope {
 		return other
 	}
 	return scope
+}
+
+// own is the scope by which a partner may do something to its own records; everybody
+// else must be an operator.
+func (a Actor) own(scope Scope) Scope {
+	if a.Kind == ActorPartner {
+		return scope
+	}
+	return ScopeOperator
 }
 
 // May refuses an actor without the scope. Operators read every partner's records

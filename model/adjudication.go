@@ -20,7 +20,7 @@ type adjudicationRow struct {
 	Partner   string    `bun:",pk"`
 	CreatedAt time.Time
 	Operation Operation
-	Author    string
+	Author    personID
 	PolicyID  *uuid.UUID `bun:"type:uuid"`
 	ClaimID   *uuid.UUID `bun:"type:uuid"`
 	PayoutID  *uuid.UUID `bun:"type:uuid"`
@@ -40,6 +40,7 @@ const (
 	OperationApprovePayout   Operation = "approve_payout"
 	OperationReleasePayout   Operation = "release_payout"
 	OperationResolvePayout   Operation = "resolve_payout"
+	OperationSettlePayout    Operation = "settle_payout"
 	OperationRegisterPartner Operation = "register_partner"
 	OperationDisablePartner  Operation = "disable_partner"
 	OperationEnablePartner   Operation = "enable_partner"
@@ -47,11 +48,12 @@ const (
 
 // Adjudication is what an operator did and wrote, for operators' eyes.
 type Adjudication struct {
-	At        time.Time
-	Operation Operation
-	Author    string  // the operator's client, as the issuer names it
-	PayoutID  *string // for what was done to a payout of the claim
-	Note      *string
+	At           time.Time
+	Operation    Operation
+	Author       string  // the operator, as the issuer calls them
+	AuthorIssuer *string // nil when it was not recorded
+	PayoutID     *string // for what was done to a payout of the claim
+	Note         *string
 }
 
 // maxNote bounds what an operator writes, in characters.
@@ -63,12 +65,21 @@ func (c *fieldCheck) note(text *string, at string) {
 		at, "length", fmt.Sprintf("Write 1 to %d characters, not white space alone.", maxNote))
 }
 
+// noteOf is note where only operators write one.
+func (c *fieldCheck) noteOf(actor Actor, text *string, at string) {
+	if actor.Kind == ActorPartner {
+		c.that(text == nil, at, "value", "Leave it out: it is for operators alone. Write a message on a claim instead.")
+		return
+	}
+	c.note(text, at)
+}
+
 // storable tells whether Postgres can keep a text.
 func storable(text string) bool { return utf8.ValidString(text) && !strings.ContainsRune(text, 0) }
 
 // adjudicated keeps who did what, in the transaction of its effect.
 func (u *unit) adjudicated(row adjudicationRow) {
-	row.ID, row.CreatedAt, row.Author = newID(), u.now, u.actor.Name
+	row.ID, row.CreatedAt, row.Author = newID(), u.now, u.actor.personID()
 	u.deed.partner, u.deed.reason = row.Partner, row.Note
 	u.insert(&row)
 }
@@ -93,7 +104,7 @@ func (s *Service) AdjudicationsOf(ctx context.Context, actor Actor, claims []str
 
 func (r *adjudicationRow) private() Adjudication {
 	return Adjudication{
-		At: r.CreatedAt, Operation: r.Operation, Author: r.Author,
+		At: r.CreatedAt, Operation: r.Operation, Author: r.Author.name(), AuthorIssuer: r.Author.issuer(),
 		PayoutID: nounPayout.optional(r.PayoutID), Note: r.Note,
 	}
 }

@@ -25,7 +25,7 @@ type approvalRow struct {
 	CreatedAt time.Time
 	PayoutID  uuid.UUID `bun:"type:uuid"`
 	Digest    string
-	Author    string
+	Author    personID
 	Note      *string
 }
 
@@ -42,20 +42,23 @@ type ReleaseRequest struct {
 	Note     *string // why, private
 }
 
-// PayoutApproval is who must consent to a payout and who did, for operators' eyes.
+// PayoutApproval is who must consent to a payout and who did, for operators' eyes, and
+// what they consent to.
 type PayoutApproval struct {
-	Digest *string // of exactly what is paid; nil without a payout method
-	Needed int
-	Given  []Approval // oldest first, those that were voided included
+	Digest       *string // of exactly what is paid; nil without a payout method
+	Needed       int
+	PayoutMethod *wire.PayoutDestination // nil without one, and when nothing will be paid
+	Given        []Approval              // oldest first, those that were voided included
 }
 
 // Approval is one operator's consent.
 type Approval struct {
-	At     time.Time
-	Author string
-	Digest string
-	Holds  bool // it names what would be paid now
-	Note   *string
+	At           time.Time
+	Author       string  // the operator, as the issuer calls them
+	AuthorIssuer *string // nil when it was not recorded
+	Digest       string
+	Holds        bool // it names what would be paid now
+	Note         *string
 }
 
 // How many different operators must consent: to a payout of a claim above what its
@@ -91,7 +94,8 @@ func (s *Service) ReleasePayout(ctx context.Context, actor Actor, in ReleaseRequ
 }
 
 // digest names exactly what is paid: which payout for which claim, how much, and to
-// which account.
+// which account. Number, institution and beneficiary of a method never change, so its id
+// names them too.
 func (r *payoutRow) digest(method *payoutMethodRow) string {
 	named := []string{r.ID.String(), r.ClaimID.String(), strconv.FormatInt(r.Amount, 10), r.Currency, method.ID.String(), method.Fingerprint}
 	sum := sha256.Sum256([]byte(strings.Join(named, "\n")))
@@ -102,12 +106,15 @@ func (u *unit) approve(ctx context.Context, claim *claimRow, row *payoutRow, in 
 	if err := row.open(); err != nil {
 		return err
 	}
-	p, method, err := u.destination(ctx, claim, row)
+	p, methods, err := u.candidates(ctx, row)
+	method, next := chosen(methods, claim.ID), chosenOnceVerified(methods, claim.ID)
 	switch {
 	case err != nil:
 		return err
 	case method == nil:
 		return Fail(CodeStateConflict, "There is no payout method yet, and an approval names whom it pays; the partner records one first.")
+	case next != method:
+		return Fail(CodeStateConflict, "Another payout method is being verified and would take this one's place, with which the approval would be lost; wait until its check has ended.")
 	case in.Digest != "" && in.Digest != row.digest(method):
 		return Fail(CodeStateConflict, "What would be paid is not what you saw any more; read the payout again.")
 	}
@@ -145,13 +152,13 @@ func (u *unit) consent(ctx context.Context, row *payoutRow, method *payoutMethod
 	switch {
 	case err != nil:
 		return err
-	case slices.ContainsFunc(given, func(g approvalRow) bool { return g.Author == u.actor.Name }):
+	case slices.ContainsFunc(given, func(g approvalRow) bool { return g.Author.is(u.actor) }):
 		return Fail(CodeStateConflict, "You approved this already; another operator must.")
 	case len(given) >= needed:
 		return Fail(CodeStateConflict, "The payout has the approvals it needs.")
 	}
 	approval := &approvalRow{
-		ID: newID(), Partner: row.Partner, CreatedAt: u.now, PayoutID: row.ID, Digest: row.digest(method), Author: u.actor.Name, Note: note,
+		ID: newID(), Partner: row.Partner, CreatedAt: u.now, PayoutID: row.ID, Digest: row.digest(method), Author: u.actor.personID(), Note: note,
 	}
 	return insert(ctx, u, approval)
 }
@@ -222,10 +229,16 @@ func (u *unit) letGo(ctx context.Context, claim *claimRow, row *payoutRow) error
 
 // destination is the policy and the account a payout would go to, nil without one.
 func (u *unit) destination(ctx context.Context, claim *claimRow, row *payoutRow) (*policyRow, *payoutMethodRow, error) {
+	p, methods, err := u.candidates(ctx, row)
+	return p, chosen(methods, claim.ID), err
+}
+
+// candidates are the policy of a payout and its usable methods, oldest first.
+func (u *unit) candidates(ctx context.Context, row *payoutRow) (*policyRow, []*payoutMethodRow, error) {
 	p := new(policyRow)
 	if err := u.NewSelect().Model(p).Where("p.id = ?", row.PolicyID).Where("p.partner = ?", row.Partner).Scan(ctx); err != nil {
 		return nil, nil, fmt.Errorf("read policy: %w", err)
 	}
 	methods, err := methodsOf(ctx, u, []*policyRow{p})
-	return p, chosen(methods[p.ID], claim.ID), err
+	return p, methods[p.ID], err
 }

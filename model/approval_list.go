@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
+
+	"parapet/model/wire"
 )
 
 // ApprovalsOf are who must consent to several payouts and who did, by the payouts'
@@ -47,7 +49,15 @@ type approving struct {
 	policies map[uuid.UUID]*policyRow
 	claims   map[uuid.UUID]*claimRow
 	methods  map[uuid.UUID][]*payoutMethodRow // by policy
+	sent     map[uuid.UUID]*payoutMethodRow   // that payouts went to
 	given    map[uuid.UUID][]*approvalRow     // by payout, oldest first
+	returned map[returnKey]time.Time          // when money last came back
+}
+
+// returnKey is an account that returned a payout of a claim.
+type returnKey struct {
+	claim       uuid.UUID
+	fingerprint string
 }
 
 func (a *approving) read(ctx context.Context, keys []uuid.UUID) error {
@@ -58,8 +68,12 @@ func (a *approving) read(ctx context.Context, keys []uuid.UUID) error {
 		return nil
 	}
 	policies, claims := make([]uuid.UUID, len(a.payouts)), make([]uuid.UUID, len(a.payouts))
+	var sent []uuid.UUID
 	for i, row := range a.payouts {
 		policies[i], claims[i] = row.PolicyID, row.ClaimID
+		if row.PayoutMethodID != nil {
+			sent = append(sent, *row.PayoutMethodID)
+		}
 	}
 	var err error
 	if a.claims, err = rowsByID[claimRow](ctx, a.db, claims); err != nil {
@@ -76,22 +90,117 @@ func (a *approving) read(ctx context.Context, keys []uuid.UUID) error {
 	for _, g := range given {
 		a.given[g.PayoutID] = append(a.given[g.PayoutID], g)
 	}
-	a.methods, err = methodsOf(ctx, a.db, slices.Collect(maps.Values(a.policies)))
-	return err
+	if a.sent, err = rowsByID[payoutMethodRow](ctx, a.db, sent); err != nil {
+		return fmt.Errorf("read payout methods: %w", err)
+	}
+	if a.methods, err = methodsOf(ctx, a.db, slices.Collect(maps.Values(a.policies))); err != nil {
+		return err
+	}
+	return a.readReturns(ctx, claims)
+}
+
+// readReturns reads which accounts returned payouts of the claims.
+func (a *approving) readReturns(ctx context.Context, claims []uuid.UUID) error {
+	var rows []struct {
+		ClaimID     uuid.UUID
+		Fingerprint string
+		At          time.Time
+	}
+	err := a.db.NewRaw(`select po.claim_id, pm.fingerprint, max(po.updated_at) as at from payouts po
+		join payout_methods pm on pm.id = po.payout_method_id and pm.partner = po.partner
+		where po.claim_id in (?) and po.status = ? group by 1, 2`, bun.List(claims), PayoutReturned).Scan(ctx, &rows)
+	if err != nil {
+		return fmt.Errorf("read returns: %w", err)
+	}
+	a.returned = make(map[returnKey]time.Time, len(rows))
+	for _, row := range rows {
+		a.returned[returnKey{row.ClaimID, row.Fingerprint}] = row.At
+	}
+	return nil
+}
+
+// destination is the method that a payout would go to while it waits, and that it went
+// to afterwards; nil when nothing will be paid.
+func (a *approving) destination(row *payoutRow) *payoutMethodRow {
+	switch {
+	case row.Status == PayoutPending, row.Status == PayoutBlocked && *row.BlockedReason != BlockedRailMismatch:
+		return chosen(a.methods[row.PolicyID], row.ClaimID)
+	case row.Status == PayoutReturned, row.Status == PayoutCancelled, row.PayoutMethodID == nil:
+		return nil
+	default:
+		return a.sent[*row.PayoutMethodID]
+	}
+}
+
+// shown is a method as an operator who approves sees it.
+func (a *approving) shown(row *payoutRow, method *payoutMethodRow) *wire.PayoutDestination {
+	d := &wire.PayoutDestination{
+		PayoutMethodID: nounPayoutMethod.id(method.ID), Type: string(method.Type),
+		Beneficiary: wire.Beneficiary{Name: method.BeneficiaryName, Country: method.BeneficiaryCountry},
+		Display:     wire.Display{Last4: method.Last4, Institution: method.Institution, Country: method.Country},
+		Fingerprint: method.Fingerprint, Status: string(method.Status), RecordedAt: method.CreatedAt,
+	}
+	if method.Status == MethodVerified {
+		d.VerifiedAt = method.CheckedAt
+	}
+	if method.cools(a.now) {
+		d.CoolingOffUntil = method.CoolsUntil
+	}
+	if at, found := a.returned[returnKey{row.ClaimID, method.Fingerprint}]; found {
+		d.ReturnedAt = &at
+	}
+	return d
+}
+
+// AddApprovals adds to payouts what operators see before they approve; for other actors
+// it leaves them as they are.
+func (s *Service) AddApprovals(ctx context.Context, actor Actor, payouts ...*wire.Payout) error {
+	if actor.Kind != ActorOperator || len(payouts) == 0 {
+		return nil
+	}
+	ids := make([]string, len(payouts))
+	for i, payout := range payouts {
+		ids[i] = payout.ID
+	}
+	approvals, err := s.ApprovalsOf(ctx, actor, ids)
+	if err != nil {
+		return err
+	}
+	for _, payout := range payouts {
+		if a := approvals[payout.ID]; a != nil {
+			payout.Approval = &wire.PayoutApproval{Digest: a.Digest, Needed: a.Needed, Given: a.holding(), PayoutMethod: a.PayoutMethod}
+		}
+	}
+	return nil
+}
+
+// holding counts the approvals of exactly what would be paid now.
+func (a *PayoutApproval) holding() (n int) {
+	for _, g := range a.Given {
+		if g.Holds {
+			n++
+		}
+	}
+	return n
 }
 
 // approval is one payout's; a fresh account needs a consent whatever else does.
 func (a *approving) approval(row *payoutRow, needed int) *PayoutApproval {
 	answer := &PayoutApproval{Needed: needed, Given: []Approval{}}
-	if method := chosen(a.methods[row.PolicyID], row.ClaimID); method != nil {
-		answer.Digest = new(row.digest(method))
+	if row.Status == PayoutReturned || row.Status == PayoutCancelled {
+		answer.Needed = 0
+	}
+	if method := a.destination(row); method != nil {
+		answer.Digest, answer.PayoutMethod = new(row.digest(method)), a.shown(row, method)
 		if method.cools(a.now) {
 			answer.Needed = max(answer.Needed, 1)
 		}
 	}
 	for _, g := range a.given[row.ID] {
 		holds := answer.Digest != nil && g.Digest == *answer.Digest
-		answer.Given = append(answer.Given, Approval{At: g.CreatedAt, Author: g.Author, Digest: g.Digest, Holds: holds, Note: g.Note})
+		answer.Given = append(answer.Given, Approval{
+			At: g.CreatedAt, Author: g.Author.name(), AuthorIssuer: g.Author.issuer(), Digest: g.Digest, Holds: holds, Note: g.Note,
+		})
 	}
 	return answer
 }

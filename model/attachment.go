@@ -1,7 +1,6 @@
 package model
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -31,11 +30,17 @@ type attachmentRow struct {
 	StorageKey  string
 }
 
+// FileContent is the bytes of a document, from any place and as often as needed.
+type FileContent interface {
+	io.ReaderAt
+	Size() int64
+}
+
 // AttachmentRequest adds a document to a claim.
 type AttachmentRequest struct {
 	FileName    string
 	ContentType string
-	Content     []byte
+	Content     FileContent `json:"-"`
 	Purpose     *string
 	Description *string
 	SHA256      *string // hexadecimal; checked when given
@@ -52,9 +57,24 @@ type AttachmentStatus = string
 // AttachmentStored is a document whose bytes are safe.
 const AttachmentStored AttachmentStatus = "stored"
 
-func (in *AttachmentRequest) digest() string {
-	sum := sha256.Sum256(in.Content)
-	return hex.EncodeToString(sum[:])
+// size is the length of the content in bytes.
+func (in *AttachmentRequest) size() int64 {
+	if in.Content == nil {
+		return 0
+	}
+	return in.Content.Size()
+}
+
+// read is the content from its beginning.
+func (in *AttachmentRequest) read() io.Reader { return io.NewSectionReader(in.Content, 0, in.size()) }
+
+// digest is the SHA-256 of the content, hexadecimal.
+func (in *AttachmentRequest) digest() (string, error) {
+	sum := sha256.New()
+	if _, err := io.Copy(sum, in.read()); err != nil {
+		return "", fmt.Errorf("read attachment: %w", err)
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
 // AddAttachment stores a document for a claim. The bytes are stored before the
@@ -66,7 +86,10 @@ func (s *Service) AddAttachment(ctx context.Context, actor Actor, claim string, 
 		return nil, err
 	}
 	c := checking(ctx)
-	in.check(c)
+	digest, err := in.check(c)
+	if err != nil {
+		return nil, err
+	}
 	if err := c.refusal(); err != nil {
 		return nil, err
 	}
@@ -85,12 +108,12 @@ func (s *Service) AddAttachment(ctx context.Context, actor Actor, claim string, 
 	if err != nil {
 		return nil, err
 	}
-	if err := s.files.Put(ctx, key, bytes.NewReader(in.Content)); err != nil {
+	if err := s.files.Put(ctx, key, in.read()); err != nil {
 		return nil, fmt.Errorf("store attachment: %w", err)
 	}
 	var attachment *wire.Attachment
 	err = s.change(ctx, actor, func(ctx context.Context, u *unit) error {
-		attachment, err = u.attach(ctx, on.ID, key, in)
+		attachment, err = u.attach(ctx, on.ID, key, digest, in)
 		return err
 	})
 	if err != nil && CodeOf(err) != CodeInternal { // else nobody can tell that it was not committed
@@ -111,7 +134,7 @@ func (u *unit) room(ctx context.Context, on *claimRow) error {
 	return nil
 }
 
-func (u *unit) attach(ctx context.Context, claim uuid.UUID, key string, in AttachmentRequest) (*wire.Attachment, error) {
+func (u *unit) attach(ctx context.Context, claim uuid.UUID, key, digest string, in AttachmentRequest) (*wire.Attachment, error) {
 	on, err := u.lockClaim(ctx, claim)
 	if err != nil {
 		return nil, err
@@ -124,7 +147,7 @@ func (u *unit) attach(ctx context.Context, claim uuid.UUID, key string, in Attac
 	}
 	row := &attachmentRow{
 		header: u.fresh(on.Partner), ClaimID: on.ID, Status: AttachmentStored, FileName: in.FileName, ContentType: in.ContentType,
-		Size: int64(len(in.Content)), SHA256: in.digest(), Purpose: in.Purpose, Description: in.Description, StorageKey: key,
+		Size: in.size(), SHA256: digest, Purpose: in.Purpose, Description: in.Description, StorageKey: key,
 	}
 	if _, err := u.NewInsert().Model(row).Exec(ctx); err != nil {
 		return nil, fmt.Errorf("insert attachment: %w", err)

@@ -1,7 +1,11 @@
 package model
 
 import (
+	"bufio"
 	"bytes"
+	"errors"
+	"fmt"
+	"io"
 	"maps"
 	"path"
 	"slices"
@@ -10,7 +14,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/gabriel-vasile/mimetype"
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -18,37 +21,47 @@ import (
 type documentKind struct {
 	extensions []string
 	looks      []string // what its first bytes may look like; empty: reads says more
-	reads      func([]byte) string
+	text       bool
+	reads      func(io.Reader) (flaw string, err error) // of text; nil: any
 }
 
 // attachable are the types a claim takes. Text has no signature of its own, so a
 // table may look like plain text; a heic picture may name the format it is a case
 // of.
 var attachable = map[string]documentKind{
-	"application/pdf":      {[]string{".pdf"}, []string{"application/pdf"}, nil},
-	"image/png":            {[]string{".png"}, []string{"image/png"}, nil},
-	"image/jpeg":           {[]string{".jpg", ".jpeg"}, []string{"image/jpeg"}, nil},
-	"image/webp":           {[]string{".webp"}, []string{"image/webp"}, nil},
-	"image/heic":           {[]string{".heic", ".heif"}, []string{"image/heic", "image/heic-sequence", "image/heif", "image/heif-sequence"}, nil},
-	"text/csv":             {[]string{".csv"}, []string{"text/csv", "text/plain", "text/tab-separated-values"}, readsAsText},
-	"application/json":     {[]string{".json"}, nil, readsAsJSON},
-	"application/geo+json": {[]string{".geojson", ".json"}, nil, readsAsGeoJSON},
-	"text/plain":           {[]string{".txt", ".text", ".log", ".md"}, []string{"text/plain", "text/csv", "text/tab-separated-values"}, readsAsText},
+	"application/pdf":      {[]string{".pdf"}, []string{"application/pdf"}, false, nil},
+	"image/png":            {[]string{".png"}, []string{"image/png"}, false, nil},
+	"image/jpeg":           {[]string{".jpg", ".jpeg"}, []string{"image/jpeg"}, false, nil},
+	"image/webp":           {[]string{".webp"}, []string{"image/webp"}, false, nil},
+	"image/heic":           {[]string{".heic", ".heif"}, []string{"image/heic", "image/heic-sequence", "image/heif", "image/heif-sequence"}, false, nil},
+	"text/csv":             {[]string{".csv"}, []string{"text/csv", "text/plain", "text/tab-separated-values"}, true, nil},
+	"application/json":     {[]string{".json"}, nil, true, readsAsJSON},
+	"application/geo+json": {[]string{".geojson", ".json"}, nil, true, readsAsGeoJSON},
+	"text/plain":           {[]string{".txt", ".text", ".log", ".md"}, []string{"text/plain", "text/csv", "text/tab-separated-values"}, true, nil},
 }
 
-func (in *AttachmentRequest) check(c *fieldCheck) {
+// check judges everything, and reads the content for its digest. Errors: the content's,
+// when it cannot be read.
+func (in *AttachmentRequest) check(c *fieldCheck) (digest string, err error) {
 	kind, known := attachable[in.ContentType]
 	c.that(known, "/content_type", "enum", "A claim takes pdf, png, jpeg, webp, heic, csv, json, geojson and plain text: "+strings.Join(slices.Sorted(maps.Keys(attachable)), ", ")+".")
 	c.fileName(in.FileName, kind)
-	c.that(len(in.Content) > 0, "/content_base64", "required", "The file is empty.")
-	c.that(len(in.Content) <= maxAttachment, "/content_base64", "length", "A file has at most 10 MiB.")
+	c.that(in.size() > 0, "/content_base64", "required", "The file is empty.")
+	c.that(in.size() <= maxAttachment, "/content_base64", "length", "A file has at most 10 MiB.")
 	c.that(in.Purpose == nil || utf8.RuneCountInString(*in.Purpose) <= 100, "/purpose", "length", "Use at most 100 characters.")
 	c.that(in.Description == nil || utf8.RuneCountInString(*in.Description) <= 1000, "/description", "length", "Use at most 1000 characters.")
-	c.that(in.SHA256 == nil || !c.readable("/content_base64") || strings.EqualFold(*in.SHA256, in.digest()), "/sha256", "mismatch", "It is not the SHA-256 of the content; was the file damaged on its way?")
-	if known && len(in.Content) > 0 && len(in.Content) <= maxAttachment {
-		flaw := kind.flaw(in.Content)
+	if digest, err = in.digest(); err != nil {
+		return "", err
+	}
+	c.that(in.SHA256 == nil || !c.readable("/content_base64") || strings.EqualFold(*in.SHA256, digest), "/sha256", "mismatch", "It is not the SHA-256 of the content; was the file damaged on its way?")
+	if known && in.size() > 0 && in.size() <= maxAttachment {
+		flaw, err := kind.flaw(in)
+		if err != nil {
+			return "", fmt.Errorf("read attachment: %w", err)
+		}
 		c.that(flaw == "", "/content_type", "mismatch", flaw)
 	}
+	return digest, nil
 }
 
 const maxFileName = 255
@@ -73,24 +86,62 @@ func misleading(r rune) bool {
 }
 
 // flaw is why the content is not of the kind, empty when it is.
-func (k documentKind) flaw(content []byte) string {
+func (k documentKind) flaw(in *AttachmentRequest) (string, error) {
 	if k.looks != nil {
-		seen, _, _ := strings.Cut(mimetype.Detect(content).String(), ";")
+		kind, err := mimetype.DetectReader(in.read())
+		if err != nil {
+			return "", err
+		}
+		seen, _, _ := strings.Cut(kind.String(), ";")
 		if !slices.Contains(k.looks, seen) {
-			return "The content is " + seen + ", not what content_type says."
+			return "The content is " + seen + ", not what content_type says.", nil
 		}
 	}
-	if k.reads != nil {
-		return k.reads(content)
+	if !k.text {
+		return "", nil
 	}
-	return ""
+	flaw, err := readsAsText(in.read())
+	if flaw != "" || err != nil || k.reads == nil {
+		return flaw, err
+	}
+	return k.reads(in.read())
 }
 
-func readsAsText(content []byte) string {
-	if !utf8.Valid(content) || bytes.IndexByte(content, 0) >= 0 {
-		return "The content is not text in UTF-8; save it in that encoding, without NUL characters."
+// readsAsText takes UTF-8 without NUL characters.
+func readsAsText(content io.Reader) (flaw string, err error) {
+	const notText = "The content is not text in UTF-8; save it in that encoding, without NUL characters."
+	block := make([]byte, 32<<10)
+	for left := 0; ; {
+		n, err := content.Read(block[left:])
+		text := block[:left+n]
+		whole := wholeCharacters(text)
+		if !utf8.Valid(text[:whole]) || bytes.IndexByte(text[:whole], 0) >= 0 {
+			return notText, nil
+		}
+		left = copy(block, text[whole:])
+		switch {
+		case errors.Is(err, io.EOF) && left > 0:
+			return notText, nil
+		case errors.Is(err, io.EOF):
+			return "", nil
+		case err != nil:
+			return "", err
+		}
 	}
-	return ""
+}
+
+// wholeCharacters is how much of a text remains without a character that may have been
+// cut at its end.
+func wholeCharacters(text []byte) int {
+	for end := len(text) - 1; end >= 0 && end >= len(text)-utf8.UTFMax; end-- {
+		if utf8.RuneStart(text[end]) {
+			if utf8.FullRune(text[end:]) {
+				break
+			}
+			return end
+		}
+	}
+	return len(text)
 }
 
 // byteOrderMark may stand before a text; RFC 8259 section 8.1 lets readers pass
@@ -99,16 +150,38 @@ var byteOrderMark = []byte("\ufeff")
 
 // asWritten reads JSON as its grammar has it: what else is wise is the writer's
 // matter, for nothing here depends on it.
-var asWritten = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+var asWritten = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
 
-func readsAsJSON(content []byte) string {
-	if flaw := readsAsText(content); flaw != "" {
-		return flaw
+// asJSON reads one JSON text without its byte order mark.
+func asJSON(content io.Reader) *jsontext.Decoder {
+	text := bufio.NewReader(content)
+	if mark, err := text.Peek(len(byteOrderMark)); err == nil && bytes.Equal(mark, byteOrderMark) {
+		_, _ = text.Discard(len(byteOrderMark)) // it was peeked at
 	}
-	if !jsontext.Value(bytes.TrimPrefix(content, byteOrderMark)).IsValid(asWritten) {
-		return "The content is not one JSON text (RFC 8259)."
+	return jsontext.NewDecoder(text, asWritten...)
+}
+
+func readsAsJSON(content io.Reader) (flaw string, err error) {
+	d := asJSON(content)
+	err = d.SkipValue()
+	if err == nil {
+		_, err = d.ReadToken()
 	}
-	return ""
+	return judgeJSON(err)
+}
+
+// judgeJSON tells a text that is no JSON from one that could not be read; io.EOF is the
+// end of a good one.
+func judgeJSON(err error) (flaw string, _ error) {
+	var syntax *jsontext.SyntacticError
+	switch {
+	case errors.As(err, &syntax), errors.Is(err, io.ErrUnexpectedEOF), err == nil:
+		return "The content is not one JSON text (RFC 8259).", nil
+	case errors.Is(err, io.EOF):
+		return "", nil
+	default:
+		return "", err
+	}
 }
 
 // geometries are the types of RFC 7946 section 1.4.
@@ -117,20 +190,53 @@ var geometries = []string{
 	"Point", "MultiPoint", "LineString", "MultiLineString", "Polygon", "MultiPolygon",
 }
 
-func readsAsGeoJSON(content []byte) string {
-	if flaw := readsAsJSON(content); flaw != "" {
-		return flaw
+func readsAsGeoJSON(content io.Reader) (flaw string, err error) {
+	kind, err := typeOfObject(asJSON(content))
+	if flaw, err := judgeJSON(err); flaw != "" || err != nil {
+		return flaw, err
 	}
-	var object struct {
-		Type jsontext.Value `json:"type"`
+	if !slices.Contains(geometries, kind) {
+		return "The content is not GeoJSON: it must be an object whose type is one of " + strings.Join(geometries, ", ") + " (RFC 7946).", nil
 	}
-	var kind string
-	err := json.Unmarshal(bytes.TrimPrefix(content, byteOrderMark), &object, asWritten)
-	if err == nil {
-		err = json.Unmarshal(object.Type, &kind)
+	return "", nil
+}
+
+// typeOfObject reads a JSON text to its end, and is the string that its member type has
+// last; empty when it is no object, or its type no string. The end is io.EOF.
+func typeOfObject(d *jsontext.Decoder) (kind string, err error) {
+	if d.PeekKind() != '{' {
+		if err := d.SkipValue(); err != nil {
+			return "", err
+		}
+		_, err := d.ReadToken()
+		return "", err
 	}
-	if err != nil || !slices.Contains(geometries, kind) {
-		return "The content is not GeoJSON: it must be an object whose type is one of " + strings.Join(geometries, ", ") + " (RFC 7946)."
+	if _, err := d.ReadToken(); err != nil {
+		return "", err
 	}
-	return ""
+	for d.PeekKind() != '}' {
+		name, err := d.ReadToken()
+		if err != nil {
+			return "", err
+		}
+		if name.String() != "type" || d.PeekKind() != '"' {
+			if name.String() == "type" {
+				kind = ""
+			}
+			if err := d.SkipValue(); err != nil {
+				return "", err
+			}
+			continue
+		}
+		value, err := d.ReadToken()
+		if err != nil {
+			return "", err
+		}
+		kind = value.String()
+	}
+	if _, err := d.ReadToken(); err != nil {
+		return "", err
+	}
+	_, err = d.ReadToken()
+	return kind, err
 }

@@ -22,6 +22,7 @@ type auditRow struct {
 	Operation string
 	ActorKind ActorKind
 	Actor     string
+	Issuer    *string
 	Client    string
 	Partner   *string
 	Subject   *string
@@ -50,6 +51,7 @@ type AuditEntry struct {
 	Operation string // the mutation's name, or the route
 	ActorKind *string
 	Actor     string
+	Issuer    *string // of the token; an actor is one person at one issuer only
 	Client    string
 	Partner   *string // whose record it was done to, or who was refused
 	Subject   *string // id of the record
@@ -62,7 +64,7 @@ type AuditEntry struct {
 func (r *auditRow) private() AuditEntry {
 	return AuditEntry{
 		ID: nounAudit.id(r.ID), At: r.CreatedAt, Outcome: string(r.Outcome), Operation: r.Operation, ActorKind: textOrNil(string(r.ActorKind)), Actor: r.Actor,
-		Client: r.Client, Partner: r.Partner, Subject: r.Subject, Reason: r.Reason, Code: r.Code, RequestID: r.RequestID, Times: r.Times,
+		Issuer: r.Issuer, Client: r.Client, Partner: r.Partner, Subject: r.Subject, Reason: r.Reason, Code: r.Code, RequestID: r.RequestID, Times: r.Times,
 	}
 }
 
@@ -83,8 +85,8 @@ func (u *unit) audited(actor Actor) {
 		return
 	}
 	u.insert(&auditRow{
-		ID: newID(), CreatedAt: u.now, Outcome: AuditDone, Operation: bounded(actor.Doing, "unnamed"), ActorKind: actor.Kind, Actor: actor.Name,
-		Client: actor.Client, Partner: textOrNil(u.deed.partner), Subject: textOrNil(u.deed.subject), Reason: u.deed.reason,
+		ID: newID(), CreatedAt: u.now, Outcome: AuditDone, Operation: bounded(actor.Doing, "unnamed"), ActorKind: actor.Kind, Actor: actor.subject(),
+		Issuer: textOrNil(actor.Issuer), Client: actor.Client, Partner: textOrNil(u.deed.partner), Subject: textOrNil(u.deed.subject), Reason: u.deed.reason,
 		RequestID: textOrNil(actor.Request), Times: 1,
 	})
 }

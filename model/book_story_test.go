@@ -145,7 +145,7 @@ func (p *bookPlayer) refuse() {
 	require.NoError(p.t, err)
 	_, err = p.Service.WithdrawClaim(p.t.Context(), p.Operator, model.WithdrawalRequest{ClaimID: open()})
 	require.NoError(p.t, err)
-	_, err = p.Service.CancelPolicy(p.t.Context(), p.Operator, model.CancellationRequest{PolicyID: policy, Reason: "The premium never came."})
+	_, err = p.Service.CancelPolicy(p.t.Context(), p.Operator, model.CancellationRequest{PolicyID: policy, Reason: new("The premium never came.")})
 	require.NoError(p.t, err)
 }
 

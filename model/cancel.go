@@ -2,6 +2,7 @@ package model
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -12,18 +13,22 @@ import (
 // CancellationRequest ends cover early.
 type CancellationRequest struct {
 	PolicyID string
-	Reason   string // private
+	Reason   *string // operators only, for their eyes, and they must give one
 }
 
 // CancelPolicy ends an active policy's cover now: what happened before stays
-// claimable, what happens after is not covered. Operators only. Errors: not_found,
-// validation_failed, state_conflict.
+// claimable, what happens after is not covered. Where cover had not begun, the premium
+// is reversed. Partners cancel their own policies before they begin, operators any.
+// Errors: not_found, validation_failed, state_conflict.
 func (s *Service) CancelPolicy(ctx context.Context, actor Actor, in CancellationRequest) (*wire.Policy, error) {
-	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
+	if err := s.authorize(ctx, actor, actor.own(ScopePoliciesWrite)); err != nil {
 		return nil, err
 	}
 	c := fieldCheck{}
-	c.note(&in.Reason, "/reason")
+	if in.Reason == nil && actor.Kind != ActorPartner {
+		in.Reason = new("")
+	}
+	c.noteOf(actor, in.Reason, "/reason")
 	if len(c.fields) > 0 {
 		return nil, Invalid(c.fields...)
 	}
@@ -40,7 +45,9 @@ func (s *Service) CancelPolicy(ctx context.Context, actor Actor, in Cancellation
 		if err := u.cancel(ctx, row); err != nil {
 			return err
 		}
-		u.adjudicated(adjudicationRow{Operation: OperationCancelPolicy, Partner: row.Partner, PolicyID: &row.ID, Note: &in.Reason})
+		if actor.Kind != ActorPartner {
+			u.adjudicated(adjudicationRow{Operation: OperationCancelPolicy, Partner: row.Partner, PolicyID: &row.ID, Note: in.Reason})
+		}
 		claims, err := claimsOf(ctx, u, []uuid.UUID{row.ID})
 		if err != nil {
 			return err
@@ -58,6 +65,10 @@ func (u *unit) cancel(ctx context.Context, row *policyRow) error {
 	if row.Status == PolicyActive && !u.now.Before(row.ExpiresAt) {
 		return Fail(CodeStateConflict, "Its cover ended at %s; there is nothing to cancel.", row.ExpiresAt.Format(time.RFC3339))
 	}
+	begun := !u.now.Before(row.EffectiveAt)
+	if begun && u.actor.Kind == ActorPartner && row.Status == PolicyActive {
+		return Fail(CodeStateConflict, "Its cover began at %s; you can cancel a policy before that. Ask the operators to end cover that has begun.", row.EffectiveAt.Format(time.RFC3339))
+	}
 	open, err := u.openUntil(ctx, row)
 	if err != nil {
 		return err
@@ -71,8 +82,21 @@ func (u *unit) cancel(ctx context.Context, row *policyRow) error {
 	if err != nil {
 		return err
 	}
-	_, err = u.record(event, &row.header, nounPolicy, row.public(u.now, claims[row.ID]))
-	return err
+	cancelled, err := u.record(event, &row.header, nounPolicy, row.public(u.now, claims[row.ID]))
+	if err != nil || begun {
+		return err
+	}
+	return u.reversePremium(ctx, cancelled, row)
+}
+
+// reversePremium posts that cover which never began is not paid for.
+func (u *unit) reversePremium(ctx context.Context, event uuid.UUID, row *policyRow) error {
+	quote := new(quoteRow)
+	if err := u.NewSelect().Model(quote).Where("id = ?", row.QuoteID).Where("partner = ?", row.Partner).Scan(ctx); err != nil {
+		return fmt.Errorf("read the price of a policy: %w", err)
+	}
+	u.postings = append(u.postings, row.premium(event, u.now, &quote.Price).reversed())
+	return nil
 }
 
 // openUntil is the end of the last day of rain that a waiting claim counts, which

@@ -14,7 +14,7 @@ import (
 )
 
 func cancel(policy *wire.Policy) model.CancellationRequest {
-	return model.CancellationRequest{PolicyID: policy.ID, Reason: "The premium never came."}
+	return model.CancellationRequest{PolicyID: policy.ID, Reason: new("The premium never came.")}
 }
 
 func TestACancelledPolicyPaysWhatHappenedBefore(t *testing.T) {
@@ -61,6 +61,39 @@ func TestCoverThatNeverBeganCanBeCancelled(t *testing.T) {
 	require.Zero(t, b.Rows()["claims"])
 }
 
+// A partner takes back what has not begun, and nothing is owed for it.
+func TestPartnerCancelsCoverThatHasNotBegun(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	begun := b.Cover("quake-circle", nil)
+	policy := b.Cover("quake-circle", modeltest.Context{"starts_at": b.Now().AddDate(0, 0, 2).Format(time.RFC3339)})
+	own := model.CancellationRequest{PolicyID: policy.ID}
+	_, err := b.Service.CancelPolicy(t.Context(), b.Globex, own)
+	require.Equal(t, model.CodeNotFound, failure(t, err).Code)
+	_, err = b.Service.CancelPolicy(t.Context(), b.Acme, model.CancellationRequest{PolicyID: begun.ID})
+	require.Equal(t, model.CodeStateConflict, failure(t, err).Code)
+	require.Contains(t, failure(t, err).Detail, "began at")
+	_, err = b.Service.CancelPolicy(t.Context(), b.Acme, cancel(policy))
+	require.Equal(t, []string{"/reason"}, pointers(failure(t, err)), "only operators give a reason")
+	_, err = b.Service.CancelPolicy(t.Context(), b.Operator, own)
+	require.Equal(t, []string{"/reason"}, pointers(failure(t, err)), "and they must")
+
+	cancelled, err := b.Service.CancelPolicy(t.Context(), b.Acme, own)
+	require.NoError(t, err)
+	require.Equal(t, "cancelled", cancelled.Status)
+	_, err = b.Service.CancelPolicy(t.Context(), b.Acme, own)
+	require.Equal(t, model.CodeStateConflict, failure(t, err).Code)
+	var entries, sum, gross int
+	require.NoError(t, b.DB.Pool.QueryRow(t.Context(), "select count(*), sum(amount), sum(abs(amount)) from ledger_entries where policy_id = $1", keyOf(policy)).Scan(&entries, &sum, &gross))
+	require.Equal(t, 8, entries, "premium and commission, written and reversed")
+	require.Zero(t, sum)
+	var left int
+	require.NoError(t, b.DB.Pool.QueryRow(t.Context(), `select count(*) from (select account from ledger_entries where policy_id = $1
+		group by account having sum(amount) <> 0) as a`, keyOf(policy)).Scan(&left))
+	require.Zero(t, left)
+	require.Equal(t, "policy.cancelled", b.Events()[len(b.Events())-1])
+}
+
 func TestTheDayOfAWaitingClaimIsCovered(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
@@ -93,7 +126,7 @@ func TestOnlyWhatIsActiveCanBeCancelled(t *testing.T) {
 	}
 	require.Equal(t, "active", b.Policy(over.ID).Status, "it is over, though nobody swept yet")
 	in := cancel(over)
-	in.Reason = ""
+	in.Reason = new("")
 	_, err := b.Service.CancelPolicy(t.Context(), b.Operator, in)
 	require.Equal(t, []string{"/reason"}, pointers(failure(t, err)))
 }

@@ -23,7 +23,7 @@ type capacityRow struct {
 	Currency  string `bun:",pk"`
 	Amount    int64
 	UpdatedAt time.Time
-	Author    string
+	Author    personID
 }
 
 // CapacityRequest bounds what is at risk of a product in a cell, or in every cell
@@ -55,7 +55,7 @@ func (s *Service) SetCapacity(ctx context.Context, actor Actor, in CapacityReque
 	if _, err := s.latestProduct(ctx, in.Product); err != nil {
 		return nil, err
 	}
-	row := &capacityRow{Product: in.Product, Currency: in.Currency, Author: actor.Name}
+	row := &capacityRow{Product: in.Product, Currency: in.Currency, Author: actor.personID()}
 	if in.Cell != nil {
 		row.Cell = *in.Cell
 	}
@@ -131,7 +131,10 @@ func (r *boundedRow) public() wire.Capacity {
 }
 
 func (r *capacityRow) public() *wire.Capacity {
-	return &wire.Capacity{Product: r.Product, Cell: textOrNil(r.Cell), Limit: money.New(r.Amount, r.Currency), UpdatedAt: r.UpdatedAt, Author: r.Author}
+	return &wire.Capacity{
+		Product: r.Product, Cell: textOrNil(r.Cell), Limit: money.New(r.Amount, r.Currency), UpdatedAt: r.UpdatedAt,
+		Author: r.Author.name(), AuthorIssuer: r.Author.issuer(),
+	}
 }
 
 // withinCapacity refuses the policy that is being inserted where it would be more

@@ -40,6 +40,7 @@ type claimRow struct {
 	ClosedAt         *time.Time
 	TimelineSequence int64
 	ToldAt           *time.Time // of the last sentence of the story
+	Retraction       *RetractionState
 }
 
 // claimParts are the records that stand inside a claim.

@@ -177,7 +177,14 @@ func (u *unit) openTriggered(ctx context.Context, p *policyRow, in ClaimRequest)
 		return have.ID, false, nil
 	}
 	d := trigger.Evaluate(p.Cover, p.covered(), p.PayableFrom, facts)
+	retracted := j.retractedClaim(p)
 	switch {
+	case !d.Met && retracted != nil:
+		return retracted.ID, false, nil
+	case !d.Met && j.lostByRetraction(p, d):
+		e := Fail(CodeTriggerNotMet, "The trigger is not met: the source retracted what it reported.")
+		e.Extra = map[string]any{"reason": string(ReasonSourceRetracted)}
+		return uuid.Nil, false, e
 	case !d.Met || d.Amount == 0:
 		return uuid.Nil, false, missed(p, facts, d)
 	case p.Status == PolicyArchived || !u.now.Before(p.ReportableUntil):

@@ -1,6 +1,7 @@
 package model_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -63,10 +64,11 @@ func TestATriggerThatIsNotMetSaysByHowMuch(t *testing.T) {
 	require.Equal(t, "threshold_not_met", weak.Extra["reason"])
 	require.Equal(t, &wire.Measure{Value: "5.9", Unit: "mw"}, weak.Extra["index"])
 	require.Equal(t, wire.Measure{Value: "6.0", Unit: "mw"}, weak.Extra["threshold"])
-	require.Equal(t, wire.Measure{Value: "0.1", Unit: "mw"}, weak.Extra["missed_by"])
+	require.Equal(t, &wire.Measure{Value: "0.1", Unit: "mw"}, weak.Extra["missed_by"])
 	far := open("far")
 	require.Equal(t, "outside_place", far.Extra["reason"])
 	require.InDelta(t, 169, *far.Extra["distance_km"].(*float64), 1)
+	require.Equal(t, &wire.Measure{Value: fmt.Sprintf("%.2f", *far.Extra["distance_km"].(*float64)-50), Unit: "km"}, far.Extra["missed_by"], "outside the circle of 50 km")
 	require.Equal(t, model.CodeNotFound, open("unknown").Code)
 	require.Zero(t, b.Rows()["claims"])
 }

@@ -1,7 +1,6 @@
 package model_test
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -52,7 +51,7 @@ func TestAClaimTakesDocumentsOfEveryType(t *testing.T) {
 	b := modeltest.New(t)
 	claim := owed(b)
 	for kind, content := range files {
-		attached, err := b.Service.AddAttachment(t.Context(), b.Acme, claim.ID, model.AttachmentRequest{FileName: "proof", ContentType: kind, Content: []byte(content)})
+		attached, err := b.Service.AddAttachment(t.Context(), b.Acme, claim.ID, model.AttachmentRequest{FileName: "proof", ContentType: kind, Content: strings.NewReader(content)})
 		require.NoError(t, err, kind)
 		sum := sha256.Sum256([]byte(content))
 		require.Equal(t, hex.EncodeToString(sum[:]), attached.SHA256)
@@ -72,7 +71,7 @@ func TestAClaimTakesDocumentsOfEveryType(t *testing.T) {
 
 // named is a document of a type under a name.
 func named(name, kind, content string) model.AttachmentRequest {
-	return model.AttachmentRequest{FileName: name, ContentType: kind, Content: []byte(content)}
+	return model.AttachmentRequest{FileName: name, ContentType: kind, Content: strings.NewReader(content)}
 }
 
 func TestADocumentKeepsItsName(t *testing.T) {
@@ -170,14 +169,14 @@ func TestADocumentIsRefused(t *testing.T) {
 		"UTF-16":            {named("a.txt", "text/plain", "\xff\xfea\x00b\x00"), "/content_type"},
 		"late NUL":          {named("a.txt", "text/plain", strings.Repeat("text\n", 1000)+"\x00"), "/content_type"},
 		"SVG as text":       {named("a.txt", "text/plain", `<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg"/>`), "/content_type"},
-		"lying type":        {model.AttachmentRequest{FileName: "a.png", ContentType: "image/png", Content: []byte(files["application/pdf"])}, "/content_type"},
-		"html as text":      {model.AttachmentRequest{FileName: "a.txt", ContentType: "text/plain", Content: []byte("<html><script>alert(1)</script></html>")}, "/content_type"},
-		"unknown type":      {model.AttachmentRequest{FileName: "a.exe", ContentType: "application/zip", Content: []byte("PK\x03\x04")}, "/content_type"},
-		"over 10 MiB":       {model.AttachmentRequest{FileName: "a.txt", ContentType: "text/plain", Content: bytes.Repeat([]byte("x"), 10<<20+1)}, "/content_base64"},
+		"lying type":        {model.AttachmentRequest{FileName: "a.png", ContentType: "image/png", Content: strings.NewReader(files["application/pdf"])}, "/content_type"},
+		"html as text":      {model.AttachmentRequest{FileName: "a.txt", ContentType: "text/plain", Content: strings.NewReader("<html><script>alert(1)</script></html>")}, "/content_type"},
+		"unknown type":      {model.AttachmentRequest{FileName: "a.exe", ContentType: "application/zip", Content: strings.NewReader("PK\x03\x04")}, "/content_type"},
+		"over 10 MiB":       {model.AttachmentRequest{FileName: "a.txt", ContentType: "text/plain", Content: strings.NewReader(strings.Repeat("x", 10<<20+1))}, "/content_base64"},
 		"empty":             {model.AttachmentRequest{FileName: "a.txt", ContentType: "text/plain"}, "/content_base64"},
-		"wrong digest":      {model.AttachmentRequest{FileName: "a.txt", ContentType: "text/plain", Content: []byte("x"), SHA256: new(strings.Repeat("0", 64))}, "/sha256"},
-		"path as name":      {model.AttachmentRequest{FileName: "../a.txt", ContentType: "text/plain", Content: []byte("x")}, "/file_name"},
-		"control chars":     {model.AttachmentRequest{FileName: "a\r\nX: y", ContentType: "text/plain", Content: []byte("x")}, "/file_name"},
+		"wrong digest":      {model.AttachmentRequest{FileName: "a.txt", ContentType: "text/plain", Content: strings.NewReader("x"), SHA256: new(strings.Repeat("0", 64))}, "/sha256"},
+		"path as name":      {model.AttachmentRequest{FileName: "../a.txt", ContentType: "text/plain", Content: strings.NewReader("x")}, "/file_name"},
+		"control chars":     {model.AttachmentRequest{FileName: "a\r\nX: y", ContentType: "text/plain", Content: strings.NewReader("x")}, "/file_name"},
 	} {
 		_, err := b.Service.AddAttachment(t.Context(), b.Acme, claim.ID, tc.in)
 		require.Equal(t, []string{tc.pointer}, pointers(failure(t, err)), name)

@@ -18,6 +18,7 @@ type DecisionRequest struct {
 	Amount       *wire.Money  // origin approval only; without it what was requested
 	ReasonCodes  []ReasonCode // public; without any it is operator_decision
 	NextReviewAt *time.Time   // of a deferral
+	Message      *string      // to the partner: the evidence that is needed, for instance
 	Note         *string      // private
 }
 
@@ -46,6 +47,11 @@ func (s *Service) DecideClaim(ctx context.Context, actor Actor, in DecisionReque
 		if err := j.heed(ctx, row, in); err != nil {
 			return err
 		}
+		if in.Message != nil {
+			if _, err := u.saveMessage(ctx, row, *in.Message); err != nil {
+				return err
+			}
+		}
 		u.judged(OperationDecideClaim, row, in.Note)
 		if claim, err = u.publicClaim(ctx, row); err != nil {
 			return err
@@ -61,6 +67,9 @@ func (in *DecisionRequest) check(claim *claimRow, now time.Time) []FieldError {
 	c.amount(in, claim)
 	c.reasons(in, claim)
 	c.note(in.Note, "/note")
+	if in.Message != nil {
+		c.message(*in.Message, "/message")
+	}
 	switch at := in.NextReviewAt; {
 	case in.Outcome != ClaimDeferred:
 		c.that(at == nil, "/next_review_at", "not_allowed", "Only a deferred claim is reviewed again.")

@@ -69,7 +69,7 @@ func TestAnOperatorsApprovalIsPaidLikeAnyOther(t *testing.T) {
 
 	done, err := b.Service.ListAdjudications(t.Context(), b.Operator, claim.ID, model.PageRequest{})
 	require.NoError(t, err)
-	require.Equal(t, []model.Adjudication{{At: approved.At, Operation: model.OperationDecideClaim, Author: b.Operator.Name, Note: in.Note}}, done.Data)
+	require.Equal(t, []model.Adjudication{{At: approved.At, Operation: model.OperationDecideClaim, Author: b.Operator.Name, AuthorIssuer: &b.Operator.Issuer, Note: in.Note}}, done.Data)
 }
 
 func TestWhatAnOperatorMayApprove(t *testing.T) {
@@ -172,14 +172,6 @@ func TestOnlyOperatorsOperate(t *testing.T) {
 			_, err := b.Service.DecideClaim(t.Context(), a, model.DecisionRequest{ClaimID: claim, Outcome: model.ClaimDeclined})
 			return err
 		},
-		"withdraw": func(a model.Actor, claim, _, _ string) error {
-			_, err := b.Service.WithdrawClaim(t.Context(), a, model.WithdrawalRequest{ClaimID: claim})
-			return err
-		},
-		"cancel": func(a model.Actor, _, policy, _ string) error {
-			_, err := b.Service.CancelPolicy(t.Context(), a, model.CancellationRequest{PolicyID: policy, Reason: "r"})
-			return err
-		},
 		"block": func(a model.Actor, _, _, payout string) error {
 			_, err := b.Service.BlockPayout(t.Context(), a, model.HoldRequest{PayoutID: payout, Reason: model.BlockedOperator, Note: "n"})
 			return err
@@ -219,6 +211,25 @@ func TestOnlyOperatorsOperate(t *testing.T) {
 	require.Equal(t, claim, b.Claim(claim.ID))
 }
 
+func TestPartnerWithdrawsItsOwnClaim(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	claim := requested(t, b, b.Cover("quake-circle", nil), amount(1))
+	withdraw := func(actor model.Actor, note *string) *model.Error {
+		_, err := b.Service.WithdrawClaim(t.Context(), actor, model.WithdrawalRequest{ClaimID: claim.ID, Note: note})
+		return failure(t, err)
+	}
+	require.Equal(t, model.CodeNotFound, withdraw(b.Globex, nil).Code)
+	require.Equal(t, model.CodeInsufficientScope, withdraw(b.Source, nil).Code)
+	require.Equal(t, []string{"/note"}, pointers(withdraw(b.Acme, new("It was found."))), "only operators write notes")
+	withdrawn, err := b.Service.WithdrawClaim(t.Context(), b.Acme, model.WithdrawalRequest{ClaimID: claim.ID})
+	require.NoError(t, err)
+	require.Equal(t, "withdrawn", withdrawn.Status)
+	require.Equal(t, withdrawn, b.Claim(claim.ID))
+	require.Equal(t, model.CodeStateConflict, withdraw(b.Acme, nil).Code)
+	require.Equal(t, "claim.withdrawn", b.Events()[len(b.Events())-1])
+}
+
 func TestPrivateNotesStayPrivate(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
@@ -243,7 +254,7 @@ func TestPrivateNotesStayPrivate(t *testing.T) {
 	require.NoError(t, err)
 	_, err = b.Service.WithdrawClaim(t.Context(), operator, model.WithdrawalRequest{ClaimID: second.ID, Note: new(secret)})
 	require.NoError(t, err)
-	_, err = b.Service.CancelPolicy(t.Context(), operator, model.CancellationRequest{PolicyID: policy.ID, Reason: secret})
+	_, err = b.Service.CancelPolicy(t.Context(), operator, model.CancellationRequest{PolicyID: policy.ID, Reason: new(secret)})
 	require.NoError(t, err)
 	for table := range b.Rows() {
 		for _, private := range []string{secret, operator.Name} {

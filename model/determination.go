@@ -108,11 +108,22 @@ func missed(p *policyRow, facts trigger.Occurrence, d trigger.Determination) *Er
 	public := publicDetermination(p, facts, d)
 	e := Fail(CodeTriggerNotMet, "The trigger is not met: %s.", reasonSentence(d, public))
 	e.Extra = map[string]any{
-		"reason": string(d.Reason), "index": public.Index, "threshold": public.Threshold,
-		"missed_by":   wire.Measure{Value: d.Missed.String(), Unit: public.Threshold.Unit},
+		"reason": string(d.Reason), "index": public.Index, "threshold": public.Threshold, "missed_by": missedBy(d, public),
 		"distance_km": d.DistanceKM, "stage": public.Stage,
 	}
 	return e
+}
+
+// missedBy is how far the index is from the threshold, or how far outside the circle it
+// happened; nil when neither was missed by a number.
+func missedBy(d trigger.Determination, public wire.Determination) *wire.Measure {
+	switch {
+	case d.Missed.IsPositive():
+		return &wire.Measure{Value: d.Missed.String(), Unit: public.Threshold.Unit}
+	case d.Reason == trigger.OutsidePlace && d.DistanceKM != nil && d.RadiusKM != nil && *d.DistanceKM > *d.RadiusKM:
+		return &wire.Measure{Value: decimal.NewFromFloat(*d.DistanceKM - *d.RadiusKM).StringFixed(2), Unit: "km"}
+	}
+	return nil
 }
 
 func reasonSentence(d trigger.Determination, public wire.Determination) string {

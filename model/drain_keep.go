@@ -23,6 +23,15 @@ func DeliverySchedule() []time.Duration {
 	}
 }
 
+// DeliveryDuration is how long a delivery that always fails is tried, without jitter and
+// without what its receiver asks for.
+func DeliveryDuration() (total time.Duration) {
+	for _, wait := range DeliverySchedule() {
+		total += wait
+	}
+	return total
+}
+
 const (
 	maxRetryAfter = 24 * time.Hour     // how far a receiver may put off an attempt
 	disableAfter  = 5 * 24 * time.Hour // of nothing but failures
@@ -49,7 +58,8 @@ func (s *Service) KeepBatch(ctx context.Context, job DrainEndpoint, batch *Batch
 		if err != nil || !kept {
 			return err
 		}
-		disable = progress.bear(u.now, sent, u.svc.webhooks)
+		pause := requestedPause(sent)
+		disable = progress.bear(u.now, sent, pause, u.svc.webhooks)
 		rows := make([]*deliveryRow, len(sent))
 		for i := range sent {
 			rows[i] = u.tried(progress, &sent[i], batch.Ordered)
@@ -60,6 +70,7 @@ func (s *Service) KeepBatch(ctx context.Context, job DrainEndpoint, batch *Batch
 		u.later.Queue(`update webhook_progress set position = $1, drain_at = $2, failures = $3, failing_since = $4, probe_at = $5, allowance = $6
 			where endpoint_id = $7 and partner = $8`, batch.Position, u.now.Add(drainSilent), progress.Failures, progress.FailingSince,
 			progress.ProbeAt, progress.Allowance, progress.EndpointID, progress.Partner)
+		u.postponeRetries(progress, pause)
 		return nil
 	})
 	if err != nil || disable == "" {
@@ -106,14 +117,30 @@ func jittered(wait time.Duration) time.Duration {
 	return time.Duration(float64(wait) * (0.8 + 0.4*rand.Float64())) //nolint:gosec // spreads load, guards nothing
 }
 
-// bear adapts how much is sent to what the endpoint bears, and says why it is to be
-// disabled, if it is.
-func (p *progressRow) bear(now time.Time, sent []Sent, pace Webhooks) (disable string) {
-	delivered, failed, left, pause := 0, 0, 0, time.Duration(0)
+// requestedPause is the longest time that the receiver asked to be left alone for.
+func requestedPause(sent []Sent) (pause time.Duration) {
 	for i := range sent {
 		if !sent[i].Delivered {
 			pause = max(pause, min(sent[i].RetryAfter, maxRetryAfter))
 		}
+	}
+	return pause
+}
+
+// postponeRetries moves every retry of an endpoint behind the pause that it asked for: the
+// request holds for the receiver, not only for the event it answered.
+func (u *unit) postponeRetries(progress *progressRow, pause time.Duration) {
+	if pause > 0 {
+		u.later.Queue("update deliveries set next_attempt_at = $1 where endpoint_id = $2 and partner = $3 and status = $4 and next_attempt_at < $1",
+			u.now.Add(pause), progress.EndpointID, progress.Partner, string(DeliveryPending))
+	}
+}
+
+// bear adapts how much is sent to what the endpoint bears, and says why it is to be
+// disabled, if it is.
+func (p *progressRow) bear(now time.Time, sent []Sent, pause time.Duration, pace Webhooks) (disable string) {
+	delivered, failed, left := 0, 0, 0
+	for i := range sent {
 		switch {
 		case sent[i].Gone:
 			disable = "It answered 410 Gone."

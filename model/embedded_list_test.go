@@ -2,14 +2,12 @@ package model_test
 
 import (
 	"context"
-	"fmt"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"parapet/model"
-	"parapet/model/hazard"
 	"parapet/model/modeltest"
 	"parapet/model/trigger"
 	"parapet/model/wire"
@@ -71,7 +69,7 @@ func TestPolicyShowsTheNewestTwentyClaimsAndTheirCount(t *testing.T) {
 	require.Equal(t, want[14].ID, page[policy.ID].Data[0].ID)
 	require.Equal(t, want[0].ID, page[policy.ID].Data[14].ID)
 
-	cancelled, err := b.Service.CancelPolicy(t.Context(), b.Operator, model.CancellationRequest{PolicyID: policy.ID, Reason: "It is sold."})
+	cancelled, err := b.Service.CancelPolicy(t.Context(), b.Operator, model.CancellationRequest{PolicyID: policy.ID, Reason: new("It is sold.")})
 	require.NoError(t, err)
 	require.Equal(t, want[5:], cancelled.Claims)
 	require.EqualValues(t, 25, cancelled.ClaimsCount)
@@ -176,49 +174,6 @@ func TestClaimsOfOnePolicyHaveOneSequence(t *testing.T) {
 	require.NoError(t, b.DB.Pool.QueryRow(t.Context(), "select array_agg(policy_sequence order by policy_sequence) from claims").Scan(&sequences))
 	require.Equal(t, []int64{1, 1, 2, 3, 4, 5, 6, 7, 8}, sequences)
 	require.EqualValues(t, racers, b.Policy(policy.ID).ClaimsCount)
-}
-
-// manyClaims gives a policy so many declined claims of origin approval.
-const manyClaims = `insert into claims (id, partner, created_at, updated_at, policy_id, status, origin, currency, opened_at, decided_at, outcome)
-	select gen_random_uuid(), p.partner, p.effective_at, p.effective_at, p.id, 'declined', 'approval', p.currency, p.effective_at, p.effective_at, 'declined'
-	from policies p, generate_series(1, $1) order by random()`
-
-// BenchmarkClaimsOfOnePolicy measures what touches a policy, or one beside it, that has
-// no claims or 100,000.
-func BenchmarkClaimsOfOnePolicy(b *testing.B) {
-	for _, claims := range []int{0, 100_000} {
-		m := modeltest.New(b, modeltest.Unchecked())
-		policy := m.Cover("quake-circle", nil)
-		_, err := m.DB.Pool.Exec(b.Context(), manyClaims, claims)
-		require.NoError(b, err)
-		_, err = m.DB.Pool.Exec(b.Context(), "vacuum analyze claims")
-		require.NoError(b, err)
-		name := fmt.Sprintf("/claims=%d", claims)
-		b.Run("read"+name, func(b *testing.B) {
-			for b.Loop() {
-				m.Policy(policy.ID)
-			}
-		})
-		b.Run("match"+name, func(b *testing.B) {
-			at := m.Now()
-			for i := 0; b.Loop(); i++ {
-				b.StopTimer()
-				// The least that pays, and each of them far from the others in time.
-				m.Observe(modeltest.Quake(fmt.Sprintf("%d-%d", b.N, i), at.Add(time.Duration(i)*time.Microsecond), hazard.Point{Latitude: 24.1737, Longitude: 121.653}, "6"))
-				job := m.Last().(model.EvaluateOccurrences)
-				b.StartTimer()
-				require.NoError(b, m.Service.Evaluate(b.Context(), job))
-			}
-		})
-		b.Run("bind"+name, func(b *testing.B) {
-			for b.Loop() {
-				b.StopTimer()
-				quote := m.Quote("quake-circle", nil)
-				b.StartTimer()
-				m.Bind(quote)
-			}
-		})
-	}
 }
 
 func TestDeliveryShowsItsNewestTwentyAttempts(t *testing.T) {

@@ -189,7 +189,7 @@ func (e *erasure) redactRows(ctx context.Context) error {
 			where partner = ? and claim_id in (?) and (kind like 'payout_method.%' or kind = 'claim.attachment_added')`, list(e.claims)},
 		{"update rail_report_lines set account = '' where payout_id in (select po.id from payouts as po where po.partner = ? and po.claim_id in (?)) and account <> ''", list(e.claims)},
 		// Answers to operators are kept under their clients.
-		{"delete from idempotency_keys where (owner = 'partner/' || ? or owner like 'client/%') and resource_id in (?)", bun.List(ids)},
+		{"delete from idempotency_keys where (owner = 'partner/' || ? or owner not like 'partner/%') and resource_id in (?)", bun.List(ids)},
 	} {
 		if _, err := e.NewRaw(statement.text, e.partner, statement.of).Exec(ctx); err != nil {
 			return fmt.Errorf("erase: %w", err)

@@ -75,7 +75,7 @@ func lived(t *testing.T, b *modeltest.Bundle, email string) (*wire.Policy, *wire
 	claim, _, err := b.Service.OpenClaim(ctx, retold(b.Acme, "claim"), open)
 	require.NoError(t, err)
 	must(b.Service.AddAttachment(ctx, retold(b.Acme, "attach"), claim.ID, model.AttachmentRequest{
-		FileName: person("File") + ".txt", ContentType: "text/plain", Content: []byte(person("Content")), Purpose: new(person("Purpose")), Description: new(person("Scan")),
+		FileName: person("File") + ".txt", ContentType: "text/plain", Content: strings.NewReader(person("Content")), Purpose: new(person("Purpose")), Description: new(person("Scan")),
 	}))
 	must(b.Service.AddMessage(ctx, retold(b.Acme, "message"), claim.ID, person("Message")))
 	method := modeltest.IBAN(claim.ID)
@@ -87,7 +87,7 @@ func lived(t *testing.T, b *modeltest.Bundle, email string) (*wire.Policy, *wire
 	paid := line(b, payout, "settled")
 	paid.Account = "iban ····3000"
 	reconcile(t, b, "day", paid)
-	must(b.Service.CancelPolicy(ctx, retold(b.Operator, "cancel"), model.CancellationRequest{PolicyID: policy.ID, Reason: "They asked for it."}))
+	must(b.Service.CancelPolicy(ctx, retold(b.Operator, "cancel"), model.CancellationRequest{PolicyID: policy.ID, Reason: new("They asked for it.")}))
 	b.Relay()
 	return policy, claim, payout
 }
@@ -188,7 +188,7 @@ func TestAPolicyholderIsErasedAndTheHistoryProved(t *testing.T) {
 	_, err = b.Service.AddMessage(t.Context(), b.Acme, claim.ID, name+" asks when.")
 	require.NoError(t, err)
 	document, err := b.Service.AddAttachment(t.Context(), b.Acme, claim.ID, model.AttachmentRequest{
-		FileName: name + ".txt", ContentType: "text/plain", Content: []byte("I am " + name),
+		FileName: name + ".txt", ContentType: "text/plain", Content: strings.NewReader("I am " + name),
 	})
 	require.NoError(t, err)
 	b.Work()

@@ -21,19 +21,23 @@ const MaxEventWait = 30 * time.Second
 
 // EventFilter narrows the feed. Empty members do not.
 type EventFilter struct {
-	Partner string        // operators name one; partners have their own
-	After   int64         // events with a greater sequence
-	Types   []EventType   // any of these
-	Subject string        // id of the record they are about
-	Wait    time.Duration // for the first event, when there is none yet; at most MaxEventWait
+	Partner string // operators name one; partners have their own
+	After   int64  // events with a greater sequence
+	// Generation of the event that After is the sequence of; 0 means the first. It matters
+	// after a restore only.
+	Generation int
+	Types      []EventType   // any of these
+	Subject    string        // id of the record they are about
+	Wait       time.Duration // for the first event, when there is none yet; at most MaxEventWait
 }
 
 // numberedEvent is an event that the relay has numbered.
 type numberedEvent struct {
 	eventRow `bun:",extend"`
 
-	Sequence int64
-	Hash     []byte
+	Sequence   int64
+	Hash       []byte
+	Generation int
 
 	// Of one that was redacted.
 	RedactedAt *time.Time
@@ -43,7 +47,7 @@ type numberedEvent struct {
 
 // numbered reads events with their numbers; those that have none yet are left out.
 func numbered(q *bun.SelectQuery) *bun.SelectQuery {
-	return q.ColumnExpr("e.*, n.sequence, n.hash, x.redacted_at, x.data_hash as was_hash, x.signature").
+	return q.ColumnExpr("e.*, n.sequence, n.hash, n.generation, x.redacted_at, x.data_hash as was_hash, x.signature").
 		Join("join event_numbers n on n.event_id = e.id and n.partner = e.partner").
 		Join("left join event_redactions x on x.event_id = e.id and x.partner = e.partner")
 }
@@ -55,7 +59,7 @@ func (r *numberedEvent) public() wire.Event {
 			ID: nounEvent.id(r.ID), Object: nounEvent.name, Partner: &r.Partner,
 			CreatedAt: r.OccurredAt, UpdatedAt: r.OccurredAt, Version: 1,
 		},
-		Type: string(r.Type), Sequence: r.Sequence, OccurredAt: r.OccurredAt,
+		Type: string(r.Type), Sequence: r.Sequence, Generation: r.Generation, OccurredAt: r.OccurredAt,
 		Subject: wire.Subject{Type: about.name, ID: about.id(r.SubjectID), Version: r.SubjectVersion},
 		Data:    r.Data, Hash: hex.EncodeToString(r.Hash),
 	}
@@ -79,12 +83,9 @@ func (s *Service) ListEvents(ctx context.Context, actor Actor, f EventFilter, in
 	if err != nil {
 		return nil, err
 	}
-	p, err := s.page(actor, in, fmt.Sprintf("events?%q", []any{f.Partner, f.Types, f.Subject}))
+	p, err := s.openFeedPage(ctx, actor, &f, in)
 	if err != nil {
 		return nil, err
-	}
-	if p.after == "" {
-		p.after = strconv.FormatInt(f.After, 10)
 	}
 	p.count = s.counting(f.query(s.db.NewSelect().Model((*numberedEvent)(nil)), actor, subject, f.After, MaxTotal+1))
 	var rows []numberedEvent
@@ -142,6 +143,9 @@ func (f *EventFilter) check(actor Actor) (subject *uuid.UUID, err error) {
 	}
 	if f.After < 0 {
 		return nil, badSequence("event")
+	}
+	if f.Generation < 0 {
+		return nil, badParameter("generation", "Use the generation of the last event you have.")
 	}
 	if f.Wait < 0 || f.Wait > MaxEventWait {
 		return nil, badParameter("wait", fmt.Sprintf("Use 0 to %d seconds.", int(MaxEventWait.Seconds())))

@@ -19,60 +19,72 @@ type OccurrenceRef struct {
 	ID          *string
 	SourceEvent *SourceEvent // for rain the id is <station>/<last day>
 	AsIf        *AsIf
+	Pointer     string // where the request has it; empty when its members are the request's own
 }
 
 // Explain tells what an occurrence means for a policy, by the function that
 // decides claims: paid or not, every number, and why in sentences. Where a claim
 // was made of it, whether it pays is the claim's; index and amount are what the
 // source says now. Of several windows of as-if rain it tells the one that pays
-// most. Errors: not_found, validation_failed.
+// most. The answer is kept under an idempotency key. Errors: not_found,
+// validation_failed.
 func (s *Service) Explain(ctx context.Context, actor Actor, policy string, ref OccurrenceRef) (*wire.Explanation, error) {
 	if err := s.authorize(ctx, actor, ScopePoliciesRead); err != nil {
 		return nil, err
 	}
-	if fields := ref.check(); len(fields) > 0 {
-		return nil, Invalid(fields...)
+	c := checking(ctx)
+	ref.check(c)
+	if err := c.refusal(); err != nil {
+		return nil, err
 	}
 	id, err := nounPolicy.parse(policy)
 	if err != nil {
 		return nil, err
 	}
 	var told *wire.Explanation
-	err = s.view(ctx, func(ctx context.Context, tx bun.Tx, now time.Time) error {
+	look := func(ctx context.Context, db bun.IDB, now time.Time) error {
 		row := new(policyRow)
-		err := actor.tenancy(tx.NewSelect().Model(row).Where("p.id = ?", id)).Scan(ctx)
+		err := actor.tenancy(db.NewSelect().Model(row).Where("p.id = ?", id)).Scan(ctx)
 		if absent(err) {
 			return nounPolicy.notFound()
 		}
 		if err != nil {
 			return fmt.Errorf("read policy: %w", err)
 		}
-		sc, err := ref.scene(ctx, tx, row, now)
+		sc, err := ref.scene(ctx, db, row, now)
 		if err != nil {
 			return err
 		}
-		told, err = sc.explain(ctx, tx, row)
+		told, err = sc.explain(ctx, db, row)
 		return err
+	}
+	if actor.Idempotency == nil {
+		err = s.view(ctx, func(ctx context.Context, tx bun.Tx, now time.Time) error { return look(ctx, tx, now) })
+		return told, err
+	}
+	err = s.change(ctx, actor, func(ctx context.Context, u *unit) error {
+		if err := look(ctx, u, u.now); err != nil {
+			return err
+		}
+		return u.answered(statusOK, told.PolicyID, told)
 	})
 	return told, err
 }
 
-func (ref *OccurrenceRef) check() []FieldError {
-	c := fieldCheck{}
+func (ref *OccurrenceRef) check(c *fieldCheck) {
 	given := 0
 	for _, one := range []bool{ref.ID != nil, ref.SourceEvent != nil, ref.AsIf != nil} {
 		if one {
 			given++
 		}
 	}
-	c.that(given == 1, "/occurrence", "required", "Name exactly one: an id, a source's event, or what to suppose.")
-	return c.fields
+	c.that(given == 1, ref.Pointer, "required", "Name exactly one: an id, a source's event, or what to suppose.")
 }
 
 // scene finds what is named, as far as the policy's partner may see it.
 func (ref *OccurrenceRef) scene(ctx context.Context, db bun.IDB, p *policyRow, now time.Time) (*scene, error) {
 	if ref.AsIf != nil {
-		return might(ctx, db, ref.AsIf, "/occurrence/as_if", p.Partner, now)
+		return might(ctx, db, ref.AsIf, ref.Pointer+"/as_if", p.Partner, now)
 	}
 	row, err := ref.named(ctx, db, p)
 	if err != nil {

@@ -11,10 +11,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
-	"github.com/uptrace/bun"
 
 	"parapet/model/account"
-	"parapet/model/trigger"
 )
 
 // SealedSecrets are the columns that a rotation seals anew.
@@ -33,17 +31,8 @@ func (s *Service) ExplainCandidates(ctx context.Context, event string) (string, 
 	if err != nil {
 		return "", err
 	}
-	h := happened[0]
-	var values []string
-	var args []any
-	for _, box := range searchBoxes(trigger.Boxes(h.facts)) {
-		values = append(values, candidateBox)
-		args = append(args, h.row.ID, h.row.Scope, string(h.row.Kind), h.row.OccurredAt, h.row.LastAt, box)
-	}
 	var lines []string
-	query := "explain " + fmt.Sprintf(candidatesQuery, strings.Join(values, ", "))
-	ids := bun.List([]uuid.UUID{id})
-	err = s.db.NewRaw(query, append(args, ids, ids)...).Scan(ctx, &lines)
+	err = s.db.NewRaw("explain ?", candidateQuery(s.db, happened)).Scan(ctx, &lines)
 	return strings.Join(lines, "\n"), err
 }
 
@@ -56,11 +45,10 @@ func (s *Service) ExplainDoubts(ctx context.Context) (string, error) {
 
 // HangAsRelay takes the relay's lock in a transaction that may idle for so long.
 func HangAsRelay(ctx context.Context, tx pgx.Tx, idle string) error {
-	if _, err := tx.Exec(ctx, briefly, idle); err != nil {
-		return err
-	}
-	_, err := tx.Exec(ctx, lockRelay, relayLock)
-	return err
+	statements := &pgx.Batch{} // in one round trip: the transaction may not idle in between
+	statements.Queue(briefly, idle)
+	statements.Queue(lockRelay, relayLock)
+	return tx.SendBatch(ctx, statements).Close()
 }
 
 // VisitedByRelay is how many pages a pass of the relay looks at to find what waits.

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -172,19 +173,22 @@ func bandOf(factor decimal.Decimal) int {
 
 // keep remembers a verdict while it is among the first of the page.
 func (e *exposing) keep(v *verdict) {
-	if full := len(e.first) > e.page.limit; full && v.payable() < e.first[e.page.limit].payable() {
+	// Most verdicts of a large exposure end here, so nothing is formatted for them.
+	if full := len(e.first) > e.page.limit; full && v.compareRank(&e.first[e.page.limit]) >= 0 {
 		return
 	}
-	rank := v.rank()
-	if rank <= e.page.after {
+	if v.rank() <= e.page.after {
 		return
 	}
-	at, _ := slices.BinarySearchFunc(e.first, rank, func(have verdict, rank string) int { return cmp.Compare(have.rank(), rank) })
-	if at > e.page.limit {
-		return
-	}
+	at, _ := slices.BinarySearchFunc(e.first, v, func(have verdict, v *verdict) int { return have.compareRank(v) })
 	e.first = slices.Insert(e.first, at, *v)
 	e.first = e.first[:min(len(e.first), e.page.limit+1)]
+}
+
+// compareRank orders verdicts as their ranks do.
+func (v *verdict) compareRank(other *verdict) int {
+	return cmp.Or(cmp.Compare(other.payable(), v.payable()), bytes.Compare(v.policy.ID[:], other.policy.ID[:]),
+		cmp.Compare(v.facts.SourceEventID, other.facts.SourceEventID))
 }
 
 // rank sorts verdicts: the largest payment first, then by policy and window. No

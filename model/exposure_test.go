@@ -81,6 +81,7 @@ func island(t *testing.T) *modeltest.Bundle {
 func TestAnExposureIsWhatIsThenPaid(t *testing.T) {
 	t.Parallel()
 	b := island(t)
+	b.After(2 * time.Minute)
 	at := b.Now()
 	asked := model.ExposureRequest{Occurrence: model.AsIf{Earthquake: &model.AsIfEarthquake{
 		Location: epicentre, Magnitude: "6.9", DepthKM: new("10"), At: &at,

@@ -3,6 +3,7 @@ package model_test
 import (
 	"context"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -42,7 +43,7 @@ func TestNothingHappensForARequestThatWasNotRead(t *testing.T) {
 			return err
 		},
 		"attachment": func(ctx context.Context) error {
-			_, err := b.Service.AddAttachment(ctx, b.Acme, claim.ID, model.AttachmentRequest{FileName: "a.txt", ContentType: "text/plain", Content: []byte("hello")})
+			_, err := b.Service.AddAttachment(ctx, b.Acme, claim.ID, model.AttachmentRequest{FileName: "a.txt", ContentType: "text/plain", Content: strings.NewReader("hello")})
 			return err
 		},
 		"payout method": func(ctx context.Context) error {

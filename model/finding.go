@@ -7,23 +7,29 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
+
+	"parapet/model/money"
 )
 
-// findingRow is a difference between a rail's report and what we hold.
+// findingRow is a difference between a rail's report and what we hold, or a payout
+// that was made twice.
 type findingRow struct {
 	bun.BaseModel `bun:"table:findings,alias:fi"`
 
-	ID           uuid.UUID `bun:",pk,type:uuid"`
-	CreatedAt    time.Time
-	Kind         string
-	Rail         string
-	ReportID     *uuid.UUID `bun:"type:uuid"`
-	Line         *int
-	Partner      *string
-	PayoutID     *uuid.UUID `bun:"type:uuid"`
-	ClosedAt     *time.Time
-	ClosedBy     *string
-	ClosedReason *string
+	ID              uuid.UUID `bun:",pk,type:uuid"`
+	CreatedAt       time.Time
+	Kind            string
+	Rail            *string    // nil where no rail has to do with it
+	ReportID        *uuid.UUID `bun:"type:uuid"`
+	Line            *int
+	Partner         *string
+	PolicyID        *uuid.UUID `bun:"type:uuid"`
+	PayoutID        *uuid.UUID `bun:"type:uuid"`
+	RelatedPayoutID *uuid.UUID `bun:"type:uuid"` // the payout that paid for the same event before
+	Detail          *string
+	ClosedAt        *time.Time
+	ClosedBy        *personID
+	ClosedReason    *string
 }
 
 // FindingKind is in what a report and our payouts differ: what a line came to, or
@@ -32,23 +38,38 @@ type FindingKind = string
 
 // Finding is a difference that an operator looks into.
 type Finding struct {
-	ID           string
-	At           time.Time
-	Kind         FindingKind
-	Rail         string
-	ReportID     *string // nil for what no report tells
-	Line         *int    // of the report, from 1; nil for what is missing
-	Partner      *string
-	PayoutID     *string
-	ClosedAt     *time.Time
-	ClosedBy     *string
-	ClosedReason *string
+	ID              string
+	At              time.Time
+	Kind            FindingKind
+	Rail            *string // nil where no rail has to do with it
+	ReportID        *string // nil for what no report has confirmed in time
+	Line            *int    // of the report, from 1; nil for what is missing
+	Partner         *string
+	PolicyID        *string
+	PayoutID        *string
+	RelatedPayoutID *string // of what was paid twice: the payout before
+	Detail          *string // why a line could not be matched
+	ClosedAt        *time.Time
+	ClosedBy        *string // the operator, as the issuer calls them
+	ClosedReason    *string
+	// What the line says, or of what is missing the payout.
+	Key        *string
+	Reference  *string // the rail's
+	Amount     *money.Money
+	Account    *string // masked
+	Status     *string // of LineStatus; nil for what is missing
+	Code       *string // why, in the rail's own word
+	ReportedAt *time.Time
+
+	ClosedByIssuer *string
 }
 
 func (r *findingRow) public() Finding {
+	closedBy, issuer := r.ClosedBy.optional()
 	return Finding{
 		ID: nounFinding.id(r.ID), At: r.CreatedAt, Kind: r.Kind, Rail: r.Rail, ReportID: nounReport.optional(r.ReportID), Line: r.Line,
-		Partner: r.Partner, PayoutID: nounPayout.optional(r.PayoutID), ClosedAt: r.ClosedAt, ClosedBy: r.ClosedBy, ClosedReason: r.ClosedReason,
+		Partner: r.Partner, PolicyID: nounPolicy.optional(r.PolicyID), PayoutID: nounPayout.optional(r.PayoutID), RelatedPayoutID: nounPayout.optional(r.RelatedPayoutID), Detail: r.Detail, ClosedAt: r.ClosedAt,
+		ClosedBy: closedBy, ClosedByIssuer: issuer, ClosedReason: r.ClosedReason,
 	}
 }
 
@@ -67,7 +88,11 @@ func (s *Service) ListFindings(ctx context.Context, actor Actor, closedToo bool,
 	if err != nil {
 		return nil, err
 	}
-	return paged(p, rows, func(r *findingRow) string { return r.ID.String() }, (*findingRow).public)
+	list, err := paged(p, rows, func(r *findingRow) string { return r.ID.String() }, (*findingRow).public)
+	if err != nil {
+		return nil, err
+	}
+	return list, explain(s.describeFindings(ctx, rows, list.Data))
 }
 
 // FindingRequest closes a difference.
@@ -102,7 +127,7 @@ func (s *Service) CloseFinding(ctx context.Context, actor Actor, in FindingReque
 		if row.ClosedAt != nil {
 			return Fail(CodeStateConflict, "The finding is closed already.")
 		}
-		row.ClosedAt, row.ClosedBy, row.ClosedReason = &u.now, &actor.Name, &in.Reason
+		row.ClosedAt, row.ClosedBy, row.ClosedReason = &u.now, new(actor.personID()), &in.Reason
 		if _, err := u.NewUpdate().Model(row).Column("closed_at", "closed_by", "closed_reason").WherePK().Exec(ctx); err != nil {
 			return fmt.Errorf("close finding: %w", err)
 		}
@@ -113,6 +138,6 @@ func (s *Service) CloseFinding(ctx context.Context, actor Actor, in FindingReque
 	if err != nil {
 		return nil, err
 	}
-	public := row.public()
-	return &public, nil
+	public := []Finding{row.public()}
+	return &public[0], explain(s.describeFindings(ctx, []findingRow{*row}, public))
 }

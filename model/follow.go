@@ -62,7 +62,8 @@ func (t *Tail[T]) look(ctx context.Context) ([]T, error) {
 }
 
 // FollowEvents is the feed of one partner from f.After on, as it grows; f.Wait does
-// not matter. Errors: parameter_invalid.
+// not matter. It ends when the history is restored to before what it has handed on.
+// Errors: parameter_invalid, cursor_invalid.
 func (s *Service) FollowEvents(ctx context.Context, actor Actor, f EventFilter) (*Tail[wire.Event], error) {
 	allowed := func(ctx context.Context) error { return s.authorize(ctx, actor, ScopeEventsRead) }
 	if err := allowed(ctx); err != nil {
@@ -72,6 +73,18 @@ func (s *Service) FollowEvents(ctx context.Context, actor Actor, f EventFilter) 
 	subject, err := f.check(actor)
 	if err != nil {
 		return nil, err
+	}
+	generations, err := s.loadGenerations(ctx, f.Partner)
+	if err = firstOf(err, generations.check(f.Generation, f.After)); err != nil {
+		return nil, err
+	}
+	f.Generation = generations.current()
+	allowed = func(ctx context.Context) error {
+		if err := s.authorize(ctx, actor, ScopeEventsRead); err != nil {
+			return err
+		}
+		generations, err := s.loadGenerations(ctx, f.Partner)
+		return firstOf(err, generations.check(f.Generation, f.After))
 	}
 	read := func(ctx context.Context) ([]wire.Event, error) { return s.eventsAfter(ctx, actor, &f, subject) }
 	return &Tail[wire.Event]{svc: s, partner: f.Partner, allowed: allowed, read: read}, nil

@@ -82,7 +82,7 @@ func (u *unit) hold(ctx context.Context, claim *claimRow, row *payoutRow, reason
 	case row.Status == PayoutBlocked && !row.held():
 		row.HeldOver = row.BlockedReason
 	}
-	return u.block(ctx, claim, row, reason)
+	return u.block(ctx, claim, row, reason, methodChange{})
 }
 
 // liftHold lets the payout go on, or leaves it to what blocked it before.
@@ -93,6 +93,12 @@ func (u *unit) liftHold(ctx context.Context, claim *claimRow, row *payoutRow) er
 	case !row.held():
 		return Fail(CodeStateConflict, "The payout is not held by an operator but blocked by %s.", *row.BlockedReason)
 	}
+	if claim.isHeld() && *row.BlockedReason == BlockedCompliance {
+		if err := u.saveRetraction(ctx, claim, new(RetractionLifted)); err != nil {
+			return err
+		}
+	}
+	u.withdrawSettlement(row)
 	p, method, err := u.destination(ctx, claim, row)
 	if err != nil {
 		return err

@@ -61,7 +61,7 @@ func TestAHeldPayoutWaitsForTheOperator(t *testing.T) {
 	require.Equal(t, model.CodeStateConflict, failure(t, err).Code)
 	b.Work()
 	require.Equal(t, "released", only(t, b, claim).Status)
-	require.Equal(t, []string{"payout.blocked", "payout.updated", "payout_method.recorded", "payout_method.replaced", "payout_method.verified", "payout.unblocked", "payout.releasing", "payout.released"}, b.Told(claim.ID)[9:])
+	require.Equal(t, []string{"payout.blocked", "payout.updated", "payout_method.recorded", "payout_method.replaced", "payout.updated", "payout_method.verified", "payout.unblocked", "payout.releasing", "payout.released"}, b.Told(claim.ID)[9:])
 	_, err = hold(t, b, payout, model.BlockedOperator)
 	require.Equal(t, model.CodeStateConflict, failure(t, err).Code, "it is out")
 }

@@ -2,6 +2,7 @@ package model
 
 import (
 	"encoding/binary"
+	"slices"
 	"strings"
 	"time"
 
@@ -31,7 +32,14 @@ var (
 	nounMoratorium    = noun{"moratorium", "mor"}
 	nounAudit         = noun{"audit_entry", "aud"}
 	nounAdoption      = noun{"rail_adoption", "rad"}
+	nounResumption    = noun{"release_resumption", "rrs"}
 )
+
+// nouns are the kinds of record whose ids partners see.
+var nouns = []noun{
+	nounQuote, nounPolicy, nounClaim, nounTimelineEntry, nounAttachment, nounMessage, nounPayoutMethod, nounPayout, nounObservation,
+	nounOccurrence, nounEvent, nounEndpoint, nounDelivery,
+}
 
 // subjects are the nouns that events are about.
 var subjects = []noun{nounQuote, nounPolicy, nounClaim, nounAttachment, nounMessage, nounPayoutMethod, nounPayout, nounEndpoint}
@@ -84,10 +92,13 @@ func (n noun) optional(id *uuid.UUID) *string {
 	return &text
 }
 
-// parse reads a public id. Any text that is not one, and any id of another
-// noun, is simply not found: the answer must not tell which.
+// parse reads a public id. Any text that is not one is not found; of an id of another
+// kind the answer says which prefix belongs here, because that tells nothing of records.
 func (n noun) parse(text string) (uuid.UUID, error) {
 	prefix, suffix, _ := strings.Cut(text, "_")
+	if prefix != n.prefix && slices.ContainsFunc(nouns, func(other noun) bool { return other.prefix == prefix }) {
+		return uuid.Nil, Fail(CodeNotFound, "There is no %s with this id. Ids of this kind begin with %s_, not %s_.", n.words(), n.prefix, prefix)
+	}
 	if prefix != n.prefix || suffix > greatest {
 		return uuid.Nil, n.notFound()
 	}
@@ -114,6 +125,8 @@ func (n noun) words() string {
 		return "payout method"
 	case nounEndpoint:
 		return "webhook endpoint"
+	case nounResumption:
+		return "resumption of releases"
 	default:
 		return n.name
 	}

@@ -52,12 +52,12 @@ type idempotencyRow struct {
 	SecretUntil *time.Time // set: Body is sealed, because it holds a secret
 }
 
-// owner is whose keys these are: the partner's, else the client's.
+// owner is whose keys these are: the partner's, else the person's.
 func (a Actor) owner() string {
 	if a.Partner != "" {
 		return "partner/" + a.Partner
 	}
-	return "client/" + a.Client
+	return "person/" + string(a.personID())
 }
 
 // once makes the unit the only one with this key: a transaction's lock, so a killed

@@ -93,3 +93,32 @@ func TestAKeyIsInFlightUntilItsConnectionEnds(t *testing.T) {
 	// The server notices a dead connection in its own time; then nothing remains.
 	require.Eventually(t, func() bool { return bind(t.Context()) == nil }, time.Minute, 20*time.Millisecond)
 }
+
+// The secret of a stored answer is sealed for a day. Afterwards the sweep removes it from
+// the database: whoever has the keys and an old table finds none.
+func TestStoredAnswerLosesItsSecretAfterADay(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	actor := keyed(b.Acme, "k1", "hook")
+	made, err := b.Service.CreateWebhookEndpoint(t.Context(), actor, model.WebhookEndpointRequest{URL: new("https://hooks.example.com")})
+	require.NoError(t, err)
+	require.NotNil(t, made.Secret)
+	stored := func() (body []byte, until *time.Time) {
+		t.Helper()
+		require.NoError(t, b.DB.Pool.QueryRow(t.Context(), "select body, secret_until from idempotency_keys").Scan(&body, &until))
+		return body, until
+	}
+	b.After(24*time.Hour - time.Minute)
+	b.Sweep()
+	body, until := stored()
+	require.NotNil(t, until)
+	require.NotContains(t, string(body), made.ID, "it is sealed")
+	b.After(time.Minute)
+	b.Sweep()
+	body, until = stored()
+	require.Nil(t, until)
+	var kept wire.WebhookEndpoint
+	require.NoError(t, wire.Decode(body, &kept))
+	require.Equal(t, made.ID, kept.ID)
+	require.Nil(t, kept.Secret)
+}

@@ -28,7 +28,9 @@ type Violation struct {
 	Wrong          string
 	FoundAt        time.Time
 	AcknowledgedAt *time.Time
-	AcknowledgedBy *string
+	AcknowledgedBy *string // the operator, as the issuer calls them
+
+	AcknowledgedByIssuer *string
 }
 
 // violationRow is what stands violated.
@@ -41,13 +43,14 @@ type violationRow struct {
 	Wrong          string
 	FoundAt        time.Time
 	AcknowledgedAt *time.Time
-	AcknowledgedBy *string
+	AcknowledgedBy *personID
 }
 
 func (r *violationRow) public() Violation {
+	name, issuer := r.AcknowledgedBy.optional()
 	return Violation{
 		Invariant: r.Name, Subject: r.Subject.String(), Partner: r.Partner, Wrong: r.Wrong, FoundAt: r.FoundAt,
-		AcknowledgedAt: r.AcknowledgedAt, AcknowledgedBy: r.AcknowledgedBy,
+		AcknowledgedAt: r.AcknowledgedAt, AcknowledgedBy: name, AcknowledgedByIssuer: issuer,
 	}
 }
 

@@ -29,11 +29,13 @@ type judging struct {
 	shown    map[uuid.UUID]policyClaims   // by policy: what its record shows of its claims
 	same     map[uuid.UUID]bool           // the occurrence and what was merged into it
 	happened map[uuid.UUID]*occurrenceRow // the occurrences of others
-	restsOn  map[uuid.UUID]string         // the source version of the determinations of existing
-	owed     map[uuid.UUID]int64          // and their amounts
-	parts    map[uuid.UUID]int            // the highest part that the existing claims have a payout for
-	paying   map[uuid.UUID]claimParts     // by claim: what the records of the existing claims show of their payouts
-	methods  map[uuid.UUID][]*payoutMethodRow
+	// possibleDuplicates are occurrences with counting claims that may be the judged
+	// event under another id.
+	possibleDuplicates map[uuid.UUID]bool
+	restsOn            map[uuid.UUID]*determinationRow // what the claims for the occurrence rest on
+	parts              map[uuid.UUID]int               // the highest part that the existing claims have a payout for
+	paying             map[uuid.UUID]claimParts        // by claim: what the records of the existing claims show of their payouts
+	methods            map[uuid.UUID][]*payoutMethodRow
 
 	determinations []*determinationRow
 	opened, moved  []*claimRow
@@ -63,25 +65,49 @@ func (u *unit) judge(ctx context.Context, occ *occurrenceRow, facts trigger.Occu
 func (j *judging) settle(ctx context.Context) error {
 	for _, p := range j.policies {
 		d := trigger.Evaluate(p.Cover, p.covered(), p.PayableFrom, j.facts)
-		claim := j.existing[p.ID]
-		switch {
+		done, err := j.applyRetraction(ctx, p, d)
+		if err != nil {
+			return err
+		}
+		switch claim := j.existing[p.ID]; {
+		case done:
 		case claim == nil && (!p.opens(d, j.now) || j.counted(p)):
 			continue
 		case claim == nil:
-			if err := j.open(p, d); err != nil {
-				return err
-			}
-		case claim.Status == ClaimDeferred:
-			if err := j.revise(p, claim, d); err != nil {
-				return err
-			}
-		case (claim.Status == ClaimApproved || claim.Status == ClaimClosed) && j.facts.Storm != nil && j.settled(p):
-			if err := j.raise(p, claim, d); err != nil {
-				return err
-			}
+			err = j.open(p, d)
+		default:
+			err = j.settleClaims(p, d)
+		}
+		if err != nil {
+			return err
+		}
+		if err := j.reportDoublePayment(ctx, p); err != nil {
+			return err
 		}
 	}
 	return j.write(ctx)
+}
+
+// settleClaims decides all of a policy's claims for the occurrence that wait; there are
+// several where occurrences were merged. The first approved one is paid what a storm
+// owes beyond all of them.
+func (j *judging) settleClaims(p *policyRow, d trigger.Determination) error {
+	var approved *claimRow
+	for _, c := range j.others[p.ID] {
+		switch {
+		case !j.concerns(c):
+		case c.Status == ClaimDeferred:
+			if err := j.revise(p, c, d); err != nil {
+				return err
+			}
+		case approved == nil && c.isApproved():
+			approved = c
+		}
+	}
+	if approved == nil || j.facts.Storm == nil || !j.settled(p) {
+		return nil
+	}
+	return j.raise(p, approved, d)
 }
 
 // provisional tells whether a claim waits for the source's final word, and for
@@ -139,10 +165,10 @@ func (j *judging) observed(p *policyRow, row *claimRow, d trigger.Determination)
 
 // revise judges a deferred claim again by what the source says now. One that goes
 // on waiting is written only when the source has news. One that waits for a human
-// is never decided here, but its determination follows the source: whoever decides
-// sees what is owed today.
+// is decided here only when it was a possible duplicate and its source merged the two.
+// Its determination follows the source: the operator sees what is owed today.
 func (j *judging) revise(p *policyRow, row *claimRow, d trigger.Determination) error {
-	settled := j.settled(p) && row.provisional()
+	settled := j.settled(p) && row.provisional() || row.isPossibleDuplicate() && j.claimedBy(p, row)
 	if waits := !settled || d.Amount == 0 && j.growing(p); waits && !j.changed(row) {
 		return nil
 	}
@@ -163,7 +189,7 @@ func (j *judging) revise(p *policyRow, row *claimRow, d trigger.Determination) e
 // changed tells whether the source's word is another one than the claim rests
 // on; a second pass over the same facts changes nothing.
 func (j *judging) changed(row *claimRow) bool {
-	return j.restsOn[*row.DeterminationID] != j.facts.SourceVersion
+	return j.restsOn[*row.DeterminationID].Body.SourceVersion != j.facts.SourceVersion
 }
 
 func (j *judging) settled(p *policyRow) bool { return p.settles(j.facts) }
@@ -173,7 +199,7 @@ func (j *judging) settled(p *policyRow) bool { return p.settles(j.facts) }
 func (j *judging) decide(p *policyRow, row *claimRow, det *determinationRow, d trigger.Determination) error {
 	defer j.as(System())()
 	weighed := p.weigh(j.facts, d)
-	weighed.Growing, weighed.Same, weighed.Duplicate = j.growing(p), j.claimedBy(p, row), j.duplicate(p, row, d.OccurredAt)
+	weighed.Growing, weighed.Same, weighed.Duplicate = j.growing(p), j.claimedBy(p, row), j.duplicate(p, row)
 	decision := adjudicate.Decide(weighed)
 	var review *time.Time
 	switch {
@@ -199,7 +225,7 @@ func (j *judging) reviewAt(p *policyRow) time.Time {
 
 // growing tells whether a storm may still bring fixes that join the ones it has.
 func (j *judging) growing(p *policyRow) bool {
-	return j.facts.Storm != nil && j.now.Before(j.passed(p))
+	return j.facts.Storm != nil && j.occurrence.FinalTrackAt == nil && j.now.Before(j.passed(p))
 }
 
 // passed is when a storm is over: a fix any later would make no segment with the
@@ -212,7 +238,7 @@ func (j *judging) passed(p *policyRow) time.Time {
 // with all its fixes, whichever came when. A claim whose first part is paid and
 // confirmed already is open again. Nothing is ever taken back.
 func (j *judging) raise(p *policyRow, row *claimRow, d trigger.Determination) error {
-	more := min(d.Amount-j.owed[*row.DeterminationID], p.LimitRemaining)
+	more := min(d.Amount-j.owedFor(p), p.LimitRemaining)
 	if more <= 0 {
 		return nil
 	}

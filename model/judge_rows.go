@@ -30,11 +30,14 @@ func (j *judging) read(ctx context.Context, policies []*policyRow) error {
 	for _, c := range claims {
 		j.sinceTold(c)
 		j.others[c.PolicyID] = append(j.others[c.PolicyID], c)
-		if have := j.existing[c.PolicyID]; j.concerns(c) && (have == nil || c.standing() > have.standing()) {
+		if have := j.existing[c.PolicyID]; j.concerns(c) && !c.isRetracted() && (have == nil || c.standing() > have.standing()) {
 			j.existing[c.PolicyID] = c
 		}
 	}
 	if err := j.readHappened(ctx, claims); err != nil {
+		return err
+	}
+	if err := j.loadPossibleDuplicates(ctx); err != nil {
 		return err
 	}
 	if err := j.readVersions(ctx); err != nil {
@@ -58,7 +61,9 @@ func (j *judging) lockRelevantClaims(ctx context.Context, policies []uuid.UUID) 
 		of := func() *bun.SelectQuery {
 			return j.NewSelect().Model((*claimRow)(nil)).Column("id").Where("c.policy_id in (?)", bun.List(policies))
 		}
-		relevant = relevant.Union(of().Where("c.occurrence_id in (?)", bun.List(slices.Collect(maps.Keys(j.same))))).
+		same := bun.List(slices.Collect(maps.Keys(j.same)))
+		relevant = relevant.Union(of().Where("c.occurrence_id in (?)", same).Where(holdsOccurrence)).
+			Union(of().Where("c.occurrence_id in (?)", same).Where(wasRetracted)).
 			Union(of().Where("c.occurrence_id is not null").Where("c.occurred_at between ? and ?", occ.OccurredAt.Add(-reach), occ.LastAt.Add(reach)))
 	}
 	var claims []*claimRow
@@ -139,12 +144,14 @@ func (j *judging) readHappened(ctx context.Context, claims []*claimRow) error {
 }
 
 func (j *judging) readVersions(ctx context.Context) error {
-	j.restsOn, j.owed = make(map[uuid.UUID]string), make(map[uuid.UUID]int64)
+	j.restsOn = make(map[uuid.UUID]*determinationRow)
 	j.parts, j.paying = make(map[uuid.UUID]int), make(map[uuid.UUID]claimParts)
 	var ids []uuid.UUID
 	var claims []uuid.UUID
-	for _, c := range j.existing {
-		ids, claims = append(ids, *c.DeterminationID), append(claims, c.ID)
+	for _, c := range slices.Concat(slices.Collect(maps.Values(j.others))...) {
+		if j.concerns(c) {
+			ids, claims = append(ids, *c.DeterminationID), append(claims, c.ID)
+		}
 	}
 	if len(ids) == 0 {
 		return nil
@@ -153,8 +160,8 @@ func (j *judging) readVersions(ctx context.Context) error {
 	if err := j.NewSelect().Model(&rows).Column("id", "amount", "body").Where("id in (?)", bun.List(ids)).Scan(ctx); err != nil {
 		return fmt.Errorf("read determinations: %w", err)
 	}
-	for _, row := range rows {
-		j.restsOn[row.ID], j.owed[row.ID] = row.Body.SourceVersion, row.Amount
+	for i := range rows {
+		j.restsOn[rows[i].ID] = &rows[i]
 	}
 	return j.readPayouts(ctx, claims)
 }
@@ -184,6 +191,20 @@ func (j *judging) readPayouts(ctx context.Context, claims []uuid.UUID) error {
 	}
 	return nil
 }
+
+// owedFor is what a policy's approved claims for the occurrence were granted on:
+// more than one where two occurrences turned out to be one.
+func (j *judging) owedFor(p *policyRow) (owed int64) {
+	for _, c := range j.others[p.ID] {
+		if j.concerns(c) && c.isApproved() {
+			owed += j.restsOn[*c.DeterminationID].Amount
+		}
+	}
+	return owed
+}
+
+// isApproved tells whether money is owed for the claim, paid or not.
+func (r *claimRow) isApproved() bool { return r.Status == ClaimApproved || r.Status == ClaimClosed }
 
 // write puts the slice into the database: one statement a table.
 func (j *judging) write(ctx context.Context) error {

@@ -7,20 +7,6 @@ import (
 	"parapet/model/hazard"
 )
 
-// within is how close in time two sources' reports of one occurrence lie:
-// agencies date the same quake seconds apart, and two minutes are generous; a
-// storm lasts days; windows of rain are one when they share a day.
-func within(p *policyRow) time.Duration {
-	switch p.Cover.Trigger.Kind {
-	case hazard.Earthquake:
-		return 2 * time.Minute
-	case hazard.StationDay:
-		return time.Duration(p.Cover.Trigger.Days)*24*time.Hour - 1
-	case hazard.StormFix:
-	}
-	return 3 * 24 * time.Hour
-}
-
 // claimedBy tells whether another claim of the policy holds this very
 // occurrence, because two reports turned out to be one. Of claims that wait, the
 // first one goes on.
@@ -30,39 +16,46 @@ func (j *judging) claimedBy(p *policyRow, row *claimRow) bool {
 	})
 }
 
-// duplicate tells whether what may be the same event is claimed already: another
-// source reported it, or it was rehearsed under the same name. Nobody is paid
-// twice, but only a human can be sure.
-func (j *judging) duplicate(p *policyRow, row *claimRow, at time.Time) bool {
-	for _, c := range j.others[p.ID] {
-		if c == row || !c.counts() || c.Status == ClaimDeferred && c.ID.String() > row.ID.String() {
-			continue
+// duplicate tells whether what may be the same event is claimed already: it was
+// reported under another id, or it was rehearsed. Nobody is paid twice, but only a
+// human can be sure. Of claims that wait, the first one goes on.
+func (j *judging) duplicate(p *policyRow, row *claimRow) bool {
+	return slices.ContainsFunc(j.others[p.ID], func(c *claimRow) bool {
+		if c == row || !c.counts() || j.same[*c.OccurrenceID] || c.Status == ClaimDeferred && c.ID.String() > row.ID.String() {
+			return false
 		}
 		other := j.happened[*c.OccurrenceID]
-		rehearsed := other.Scope != j.occurrence.Scope && other.SourceEventID == j.occurrence.SourceEventID
-		if (other.Source != j.occurrence.Source || rehearsed) && c.OccurredAt.Sub(at).Abs() <= within(p) {
-			return true
-		}
+		return j.possibleDuplicates[other.stands()] || j.otherGauge(other) && j.sharesDay(p, other)
+	})
+}
+
+// isPossibleDuplicate tells whether a claim waits because its event may be one that is
+// claimed already.
+func (r *claimRow) isPossibleDuplicate() bool {
+	return r.Status == ClaimDeferred && slices.Equal(r.ReasonCodes, []string{string(ReasonDuplicateEvent)})
+}
+
+// otherGauge tells whether an occurrence was measured by another source than the
+// judged one, or in another scope.
+func (j *judging) otherGauge(other *occurrenceRow) bool {
+	return other.Source != j.occurrence.Source || other.Scope != j.occurrence.Scope
+}
+
+// sharesDay tells whether the judged days at the policy's station and other claimed
+// ones have a day in common.
+func (j *judging) sharesDay(p *policyRow, other *occurrenceRow) bool {
+	if j.occurrence.Kind != hazard.StationDay || other.Kind != hazard.StationDay {
+		return false
 	}
-	return false
+	return other.OccurredAt.Sub(j.occurrence.OccurredAt).Abs() < time.Duration(p.Cover.Trigger.Days)*24*time.Hour
 }
 
 // counted tells whether a window of rain shares days with one that is claimed: a
 // day counts once. Two evaluations that saw different days may find both.
 func (j *judging) counted(p *policyRow) bool {
-	if j.occurrence.Kind != hazard.StationDay {
-		return false
-	}
-	for _, c := range j.others[p.ID] {
-		if !c.counts() {
-			continue
-		}
-		other := j.happened[*c.OccurrenceID]
-		if other.Source == j.occurrence.Source && other.OccurredAt.Sub(j.occurrence.OccurredAt).Abs() <= within(p) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(j.others[p.ID], func(c *claimRow) bool {
+		return c.counts() && j.happened[*c.OccurrenceID].Source == j.occurrence.Source && j.sharesDay(p, j.happened[*c.OccurrenceID])
+	})
 }
 
 // counts tells whether a claim holds its occurrence: it does until it is

@@ -58,7 +58,11 @@ func (r *recording) lead(ctx context.Context, source string) ([]uuid.UUID, error
 	}
 	l := leading{recording: r, source: source, known: known, touched: make(map[uuid.UUID]bool)}
 	for _, row := range r.changed {
-		if row.Kind != hazard.StationDay {
+		switch {
+		case row.Kind == hazard.StationDay:
+		case row.isRetracted() && row.OccurrenceID != nil:
+			l.touched[*row.OccurrenceID] = true
+		default:
 			l.follow(row)
 		}
 	}
@@ -188,17 +192,19 @@ func (r *observationRow) occurrence(id uuid.UUID) occurrenceRow {
 }
 
 // refresh derives what an occurrence says of itself from its observations. A
-// storm is final when every fix is. The source version is the source's revision,
+// storm is final when every fix is, and retracted when none is left. The source version is the source's revision,
 // where it tells one, and a number that grows with everything it says: a source
 // may change a value and forget to count.
 func (r *recording) refresh(ctx context.Context, ids []uuid.UUID) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	_, err := r.NewRaw(`update occurrences oc set occurred_at = f.first, last_at = f.last,
-			stage = case when f.final then 'final' else 'preliminary' end,
+	_, err := r.NewRaw(`update occurrences oc set occurred_at = coalesce(f.first, oc.occurred_at), last_at = coalesce(f.last, oc.last_at),
+			stage = case when f.first is null then 'retracted' when f.final then 'final' else 'preliminary' end,
 			source_version = f.version, version = oc.version + 1, updated_at = ?
-		from (select occurrence_id, min(occurred_at) as first, max(occurred_at) as last, bool_and(stage = 'final') as final,
+		from (select occurrence_id, min(occurred_at) filter (where stage <> 'retracted') as first,
+				max(occurred_at) filter (where stage <> 'retracted') as last,
+				bool_and(stage = 'final') filter (where stage <> 'retracted') as final,
 				coalesce(max(revision) || '.', '') || sum(version) as version
 			from observations where occurrence_id in (?) group by occurrence_id) f
 		where oc.id = f.occurrence_id`, r.now, bun.List(ids)).Exec(ctx)

@@ -86,16 +86,25 @@ func (u *unit) postPayout(event uuid.UUID, row *payoutRow, was transfer) {
 	}
 }
 
-// postPremium posts the premium of cover that was bound and the partner's share.
-func (u *unit) postPremium(event uuid.UUID, row *policyRow, price *pricing.Price) {
-	set := postingSet{event: event, policy: row.ID, partner: row.Partner, currency: row.Currency, at: u.now, sides: make([]ledgerSide, 0, 4)}
-	set.post(transfer{AccountPremiumReceivable, AccountPremiumWritten}, row.PremiumAmount)
+// premium is what an event posts of the premium of cover that was bound, and of the
+// partner's share.
+func (r *policyRow) premium(event uuid.UUID, at time.Time, price *pricing.Price) postingSet {
+	set := postingSet{event: event, policy: r.ID, partner: r.Partner, currency: r.Currency, at: at, sides: make([]ledgerSide, 0, 4)}
+	set.post(transfer{AccountPremiumReceivable, AccountPremiumWritten}, r.PremiumAmount)
 	for _, line := range price.Lines {
 		if line.Kind == pricing.Commission {
 			set.post(transfer{AccountCommission, AccountCommissionPayable}, line.Amount.Amount)
 		}
 	}
-	u.postings = append(u.postings, set)
+	return set
+}
+
+// reversed takes a set back.
+func (s postingSet) reversed() postingSet {
+	for i := range s.sides {
+		s.sides[i].amount = -s.sides[i].amount
+	}
+	return s
 }
 
 // post adds a transfer.

@@ -154,7 +154,10 @@ func happened(ctx context.Context, db bun.IDB, ids []uuid.UUID) ([]happening, er
 func (u *unit) occurrence(ctx context.Context, id uuid.UUID) (*occurrenceRow, trigger.Occurrence, error) {
 	row := new(occurrenceRow)
 	var observations []observationRow
-	err := u.NewSelect().Model(row).Where("id = coalesce((select merged_into from occurrences where id = ?), ?)", id, id).For("SHARE").Scan(ctx)
+	err := u.NewSelect().Model(row).Where("id = ?", id).For("SHARE").Scan(ctx)
+	if err == nil && row.MergedInto != nil { // also when it was merged while its lock was waited for
+		return u.occurrence(ctx, *row.MergedInto)
+	}
 	if err == nil {
 		err = u.NewSelect().Model(&observations).Where("occurrence_id = ?", row.ID).OrderExpr("occurred_at").Scan(ctx)
 	}
@@ -164,41 +167,55 @@ func (u *unit) occurrence(ctx context.Context, id uuid.UUID) (*occurrenceRow, tr
 	return row, row.facts(observations), nil
 }
 
-// candidatesQuery finds policies by box. Each occurrence brings its boxes; the
-// index answers each, so the work follows the hits and not the policies.
-const candidatesQuery = `select distinct b.occurrence_id, p.id
+// boxQuery finds policies by box. Each occurrence brings its boxes; the index
+// answers each, so the work follows the hits and not the policies.
+const boxQuery = `select distinct b.occurrence_id, p.id
 from (values %s) as b (occurrence_id, scope, kind, first, last, box)
 join policies p on p.footprint && b.box and p.status <> 'archived'
 	and p.kind = b.kind and p.effective_at <= b.last and p.expires_at > b.first
 	and (b.scope = '' or p.partner = b.scope)
-union
-select coalesce(oc.merged_into, oc.id), c.policy_id from occurrences oc join claims c on c.occurrence_id = oc.id and c.status = 'deferred'
-where oc.id in (?) or oc.merged_into in (?)
+union `
+
+// claimedQuery finds the policies with a claim that waits, wherever the occurrence is
+// now, and those with an approved claim for an occurrence that was merged, which may
+// have been paid twice, or of which readings were retracted.
+const claimedQuery = `select coalesce(oc.merged_into, oc.id) as occurrence_id, c.policy_id as id
+from occurrences oc join claims c on c.occurrence_id = oc.id
+where (oc.id in (?0) or oc.merged_into in (?0)) and (c.status in ('opened', 'deferred') or c.status in ('approved', 'closed')
+	and (oc.merged_into is not null or c.retraction is not null or oc.id in (?1)))
 order by 1, 2`
 
-// candidateBox is one of the values of candidatesQuery.
+// candidateBox is one of the values of boxQuery.
 const candidateBox = "(?::uuid, ?, ?, ?::timestamptz, ?::timestamptz, ?::box)"
 
-// candidates are the policies each occurrence may concern: those whose box it
-// touches, and those with a deferred claim for it, wherever it is now.
-func candidates(ctx context.Context, db bun.IDB, happened []happening) (map[uuid.UUID][]uuid.UUID, error) {
+// candidateQuery finds the candidates of occurrences.
+func candidateQuery(db bun.IDB, happened []happening) *bun.RawQuery {
 	var values []string
 	var args []any
-	var ids []uuid.UUID
+	ids, retracted := []uuid.UUID{uuid.Nil}, []uuid.UUID{uuid.Nil}
 	for _, h := range happened {
 		ids = append(ids, h.row.ID)
+		if h.row.withRetracted != nil {
+			retracted = append(retracted, h.row.ID)
+		}
 		for _, box := range searchBoxes(trigger.Boxes(h.facts)) {
 			values = append(values, candidateBox)
 			args = append(args, h.row.ID, h.row.Scope, string(h.row.Kind), h.row.OccurredAt, h.row.LastAt, box)
 		}
 	}
-	found := make(map[uuid.UUID][]uuid.UUID)
-	if len(values) == 0 {
-		return found, nil
+	claimed := db.NewRaw(claimedQuery, bun.List(ids), bun.List(retracted))
+	if len(values) == 0 { // nothing that was reported stands
+		return claimed
 	}
+	return db.NewRaw(fmt.Sprintf(boxQuery, strings.Join(values, ", "))+"?", append(args, claimed)...)
+}
+
+// candidates are the policies each occurrence may concern: those whose box it
+// touches, and those with claims for it that it may change.
+func candidates(ctx context.Context, db bun.IDB, happened []happening) (map[uuid.UUID][]uuid.UUID, error) {
+	found := make(map[uuid.UUID][]uuid.UUID)
 	var pairs []struct{ OccurrenceID, ID uuid.UUID }
-	query := fmt.Sprintf(candidatesQuery, strings.Join(values, ", "))
-	if err := db.NewRaw(query, append(args, bun.List(ids), bun.List(ids))...).Scan(ctx, &pairs); err != nil {
+	if err := candidateQuery(db, happened).Scan(ctx, &pairs); err != nil {
 		return nil, explain(fmt.Errorf("find candidates: %w", err))
 	}
 	for _, pair := range pairs {
@@ -240,14 +257,19 @@ func (s *Service) evaluateSlice(ctx context.Context, row *occurrenceRow, facts t
 }
 
 // hits are the candidates that a decision may change: the trigger is met and
-// nothing is decided, a claim waits, or a storm has grown beyond what it owed.
+// nothing is decided, a claim waits, a storm has grown beyond what it owed, two
+// claims were approved before their occurrences were merged, or an approved one's
+// readings were retracted or are back.
 func (s *Service) hits(ctx context.Context, row *occurrenceRow, facts trigger.Occurrence, candidates []uuid.UUID) ([]uuid.UUID, error) {
 	var policies []*policyRow
-	const claimed = `from claims c left join determinations d on d.id = c.determination_id and d.partner = c.partner
-		where c.policy_id = p.id and c.occurrence_id in (select id from occurrences where id = ?0 or merged_into = ?0)`
+	claims := `left join lateral (select coalesce(bool_or(c.status in ('opened', 'deferred') or c.retraction is not null), false)
+				or count(*) filter (where c.status in ('approved', 'closed')) > 1 as waits,
+			count(*) as claims,
+			sum(d.amount) filter (where c.status in ('approved', 'closed')) as owed
+		from claims c left join determinations d on d.id = c.determination_id and d.partner = c.partner
+		where c.policy_id = p.id and c.occurrence_id in (select id from occurrences where id = ?0 or merged_into = ?0) and ` + holdsOccurrence + `) as cl on true`
 	err := s.db.NewSelect().Model(&policies).Column("id", "cover", "effective_at", "payable_from", "expires_at", "cancelled_at").
-		ColumnExpr("(select bool_or(c.status = 'deferred') "+claimed+") as waits", row.ID).
-		ColumnExpr("(select max(d.amount) "+claimed+") as owed", row.ID).
+		ColumnExpr("cl.waits, cl.claims, cl.owed").Join(claims, row.ID).
 		Where("p.id in (?)", bun.List(candidates)).OrderExpr("p.id").Scan(ctx)
 	if err != nil {
 		return nil, explain(fmt.Errorf("read candidates: %w", err))
@@ -255,7 +277,8 @@ func (s *Service) hits(ctx context.Context, row *occurrenceRow, facts trigger.Oc
 	var hits []uuid.UUID
 	for _, p := range policies {
 		d := trigger.Evaluate(p.Cover, p.covered(), p.PayableFrom, facts)
-		if p.Waits || d.Met && (p.Owed == nil || facts.Storm != nil && d.Amount > *p.Owed) {
+		changed := p.Owed != nil && (row.withRetracted != nil || facts.Storm != nil && d.Amount > *p.Owed)
+		if p.Waits || changed || d.Met && p.Claims == 0 {
 			hits = append(hits, p.ID)
 		}
 	}

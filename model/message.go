@@ -25,14 +25,18 @@ type messageRow struct {
 
 const maxMessage = 10_000
 
-// AddMessage adds a turn to the conversation about a claim. Errors: not_found,
-// validation_failed.
+// AddMessage adds a turn to the conversation about a claim. Operators write in the name
+// of Parapet; which one it was is in the audit log. Errors: not_found, validation_failed.
 func (s *Service) AddMessage(ctx context.Context, actor Actor, claim, body string) (*wire.Message, error) {
-	if err := s.authorize(ctx, actor, ScopeClaimsWrite); err != nil {
+	scope := ScopeClaimsWrite
+	if actor.Kind == ActorOperator {
+		scope = ScopeOperator
+	}
+	if err := s.authorize(ctx, actor, scope); err != nil {
 		return nil, err
 	}
 	c := checking(ctx)
-	c.that(strings.TrimSpace(body) != "" && utf8.RuneCountInString(body) <= maxMessage, "/body", "length", fmt.Sprintf("Write 1 to %d characters, not white space alone.", maxMessage))
+	c.message(body, "/body")
 	if err := c.refusal(); err != nil {
 		return nil, err
 	}
@@ -46,18 +50,28 @@ func (s *Service) AddMessage(ctx context.Context, actor Actor, claim, body strin
 		if err != nil {
 			return err
 		}
-		row := &messageRow{header: u.fresh(on.Partner), ClaimID: on.ID, AuthorKind: actor.Kind, AuthorName: actor.Name, Body: body}
-		if _, err := u.NewInsert().Model(row).Exec(ctx); err != nil {
-			return fmt.Errorf("insert message: %w", err)
-		}
-		message = row.public()
-		err = u.noted(ctx, on, &row.header, nounMessage, EventClaimMessageAdded, message, "A message was added.", map[string]any{"message_id": message.ID})
-		if err != nil {
+		if message, err = u.saveMessage(ctx, on, body); err != nil {
 			return err
 		}
+		u.about(on.Partner, message.ID, nil)
 		return u.answered(statusCreated, message.ID, message)
 	})
 	return message, err
+}
+
+func (c *fieldCheck) message(body, at string) {
+	c.that(strings.TrimSpace(body) != "" && utf8.RuneCountInString(body) <= maxMessage && storable(body), at, "length", fmt.Sprintf("Write 1 to %d characters, not white space alone.", maxMessage))
+}
+
+// saveMessage adds the actor's message to a locked claim, with its event and timeline
+// entry.
+func (u *unit) saveMessage(ctx context.Context, claim *claimRow, body string) (*wire.Message, error) {
+	row := &messageRow{header: u.fresh(claim.Partner), ClaimID: claim.ID, AuthorKind: u.actor.Kind, AuthorName: u.actor.shown(), Body: body}
+	if _, err := u.NewInsert().Model(row).Exec(ctx); err != nil {
+		return nil, fmt.Errorf("insert message: %w", err)
+	}
+	message := row.public()
+	return message, u.noted(ctx, claim, &row.header, nounMessage, EventClaimMessageAdded, message, "A message was added.", map[string]any{"message_id": message.ID})
 }
 
 // noted tells of a record that was added to a claim.

@@ -36,7 +36,7 @@ type moratoriumRow struct {
 	// coordinates above are those of the newest one.
 	Readings []closingReading `bun:"type:json,nullzero"`
 	Reason   string
-	Author   string
+	Author   personID
 }
 
 // MoratoriumRequest stops sales.
@@ -93,7 +93,7 @@ func (s *Service) DeclareMoratorium(ctx context.Context, actor Actor, in Morator
 func (u *unit) newMoratorium(in MoratoriumRequest) *moratoriumRow {
 	row := &moratoriumRow{
 		ID: newID(), Version: 1, CreatedAt: u.now, UpdatedAt: u.now, Kind: in.Kind,
-		StartsAt: u.now, EndsAt: in.EndsAt, Reason: in.Reason, Author: u.actor.Name,
+		StartsAt: u.now, EndsAt: in.EndsAt, Reason: in.Reason, Author: u.actor.personID(),
 	}
 	if in.StartsAt != nil {
 		row.StartsAt = *in.StartsAt
@@ -184,7 +184,7 @@ func (a Actor) begun(q *bun.SelectQuery) *bun.SelectQuery {
 func (r *moratoriumRow) seenBy(actor Actor) *wire.Moratorium {
 	m := r.public()
 	if !actor.may(ScopeOperator) {
-		m.Author = nil
+		m.Author, m.AuthorIssuer = nil, nil
 	}
 	return m
 }
@@ -193,7 +193,7 @@ func (r *moratoriumRow) public() *wire.Moratorium {
 	m := &wire.Moratorium{
 		ID: nounMoratorium.id(r.ID), CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, Version: r.Version,
 		StartsAt: r.StartsAt, EndsAt: r.EndsAt, LiftedAt: r.LiftedAt, OccurrenceID: nounOccurrence.optional(r.OccurrenceID),
-		Reason: r.Reason, Author: &r.Author, Station: r.Station, Latitude: r.Latitude, Longitude: r.Longitude, RadiusKM: r.RadiusKM,
+		Reason: r.Reason, Author: new(r.Author.name()), AuthorIssuer: r.Author.issuer(), Station: r.Station, Latitude: r.Latitude, Longitude: r.Longitude, RadiusKM: r.RadiusKM,
 	}
 	if r.Kind != nil {
 		m.Kind = new(string(*r.Kind))

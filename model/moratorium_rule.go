@@ -23,7 +23,7 @@ type moratoriumRuleRow struct {
 	RadiusKM  float64 `bun:"radius_km"`
 	Seconds   int64
 	UpdatedAt time.Time
-	Author    string
+	Author    personID
 	Disabled  bool // an operator took the shipped rule away
 }
 
@@ -77,7 +77,7 @@ func (s *Service) SetMoratoriumRule(ctx context.Context, actor Actor, in Morator
 	if err := c.refusal(); err != nil {
 		return nil, err
 	}
-	row := &moratoriumRuleRow{Kind: in.Kind, Measure: ruled[in.Kind], Seconds: int64(lasts.Seconds()), Author: actor.Name}
+	row := &moratoriumRuleRow{Kind: in.Kind, Measure: ruled[in.Kind], Seconds: int64(lasts.Seconds()), Author: actor.personID()}
 	var rule *wire.MoratoriumRule
 	err := s.change(ctx, actor, func(ctx context.Context, u *unit) error {
 		row.UpdatedAt, row.Disabled, rule = u.now, in.Rule == nil, nil
@@ -117,7 +117,7 @@ func (s *Service) ListMoratoriumRules(ctx context.Context, actor Actor) ([]wire.
 func (r *moratoriumRuleRow) public() *wire.MoratoriumRule {
 	return &wire.MoratoriumRule{
 		Kind: string(r.Kind), Measure: r.Measure, Minimum: r.Minimum, RadiusKM: r.RadiusKM,
-		Lasts: iso(time.Duration(r.Seconds) * time.Second), UpdatedAt: r.UpdatedAt, Author: r.Author,
+		Lasts: iso(time.Duration(r.Seconds) * time.Second), UpdatedAt: r.UpdatedAt, Author: r.Author.name(), AuthorIssuer: r.Author.issuer(),
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"parapet/model"
 	"parapet/model/hazard"
 	"parapet/model/modeltest"
+	"parapet/model/trigger"
 	"parapet/model/wire"
 )
 
@@ -130,6 +131,28 @@ func TestRevisedReadingOpensSalesAgain(t *testing.T) {
 	fix.Location = &far
 	b.Observe(fix)
 	require.Nil(t, refusal(t, b, "cyclone-circle", nil), "it was elsewhere")
+}
+
+func TestRetractedReadingOpensSalesAgain(t *testing.T) {
+	t.Parallel()
+	b := guarded(t)
+	centre, _ := insured(b, "quake-circle")
+	b.Observe(modeltest.Quake("us1", b.Now(), centre, "6.1"))
+	require.NotNil(t, refusal(t, b, "quake-circle", nil))
+	b.Observe(retraction("us1"))
+	require.Nil(t, refusal(t, b, "quake-circle", nil), "there was none")
+
+	miami, _ := insured(b, "cyclone-circle")
+	near, far := modeltest.Fix("AL01", b.Now(), miami, "60"), modeltest.Fix("AL01", b.Now().Add(-time.Hour), north(miami, 3_000), "60")
+	near.Stage = trigger.Preliminary
+	b.Observe(near, far)
+	require.NotNil(t, refusal(t, b, "cyclone-circle", nil))
+	finalTrack(t, b, far)
+	require.Nil(t, refusal(t, b, "cyclone-circle", nil), "the final track has no fix near it")
+	near.Measures["wind"] = wire.Measure{Value: "61", Unit: "kn"}
+	near.Stage = trigger.Final
+	b.Observe(near)
+	require.NotNil(t, refusal(t, b, "cyclone-circle", nil), "it is back")
 }
 
 func TestSandboxObservationsCloseNoSales(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"parapet/model/hazard"
+	"parapet/model/trigger"
 	"parapet/model/wire"
 )
 
@@ -66,17 +67,22 @@ const MaxObservations = 1000
 // others are kept. Recording the same again changes nothing. With sandbox, the
 // observations are seen by the calling partner's own policies only.
 func (s *Service) RecordObservations(ctx context.Context, actor Actor, in []wire.ObservationInput, sandbox bool) ([]wire.ObservationResult, error) {
+	return s.recordBatch(ctx, actor, in, sandbox, nil)
+}
+
+// recordBatch keeps observations; with a check for tracks, those of whole storms.
+func (s *Service) recordBatch(ctx context.Context, actor Actor, in []wire.ObservationInput, sandbox bool, tracks trackCheck) ([]wire.ObservationResult, error) {
 	scope, err := s.observationScope(ctx, actor, sandbox)
 	if err != nil {
 		return nil, err
 	}
-	ctx, faults, err := unread(ctx, in)
+	ctx, faults, err := unread(ctx, in, tracks)
 	if err != nil {
 		return nil, err
 	}
 	var results []wire.ObservationResult
 	err = s.change(ctx, actor, func(ctx context.Context, u *unit) error {
-		r := recording{unit: u, scope: scope, results: make([]wire.ObservationResult, len(in))}
+		r := recording{unit: u, scope: scope, results: make([]wire.ObservationResult, len(in)), wholeStorms: tracks != nil}
 		if err := r.keep(ctx, in, faults); err != nil {
 			return err
 		}
@@ -89,11 +95,25 @@ func (s *Service) RecordObservations(ctx context.Context, actor Actor, in []wire
 
 // unread are the faults of each observation of a batch. They refuse nothing else,
 // so that they leave the context; the rest of the request must be right.
-func unread(ctx context.Context, in []wire.ObservationInput) (context.Context, [][]FieldError, error) {
+func unread(ctx context.Context, in []wire.ObservationInput, tracks trackCheck) (context.Context, [][]FieldError, error) {
 	c := checking(ctx)
 	c.that(len(in) > 0 && len(in) <= MaxObservations, "/observations", "length", fmt.Sprintf("Send 1 to %d observations.", MaxObservations))
 	faults := c.elements("/observations", len(in))
+	if read := withoutFaults(in, faults); tracks != nil && len(read) > 0 {
+		tracks(c, read)
+	}
 	return WithFaults(ctx), faults, c.refusal()
+}
+
+// withoutFaults are the observations of a batch that were read in full.
+func withoutFaults(in []wire.ObservationInput, faults [][]FieldError) []wire.ObservationInput {
+	var read []wire.ObservationInput
+	for i := range in {
+		if len(faults[i]) == 0 {
+			read = append(read, in[i])
+		}
+	}
+	return read
 }
 
 // RecordObservation keeps a single observation and returns its record; created
@@ -121,7 +141,7 @@ func (s *Service) RecordObservation(ctx context.Context, actor Actor, in wire.Ob
 		}
 		result := r.results[0]
 		if result.Result == ResultRejected {
-			return Invalid(result.Errors...)
+			return rejection(result.Errors)
 		}
 		id, err := nounObservation.parse(*result.ID)
 		if err != nil {
@@ -139,6 +159,14 @@ func (s *Service) RecordObservation(ctx context.Context, actor Actor, in wire.Ob
 		return u.answered(status, record.ID, record)
 	})
 	return record, created, err
+}
+
+// rejection is why a single observation was not kept.
+func rejection(errors []FieldError) error {
+	if len(errors) == 1 && errors[0].Code == string(CodeNotFound) {
+		return Fail(CodeNotFound, "%s", errors[0].Detail)
+	}
+	return Invalid(errors...)
 }
 
 // observationScope is who will see what is recorded: everybody's policies, or
@@ -189,12 +217,38 @@ func newObservation(scope string, in wire.ObservationInput, now time.Time) (*obs
 }
 
 // news tells whether what a source says now replaces what it said before. An
-// older revision is late mail, not news.
+// older revision is late mail, not news. A retracted reading comes back with a newer
+// revision, or, from a source without revisions, with other values: a file that is
+// read again must not undo a retraction.
 func (r *observationRow) news(said *observationRow) bool {
-	if bytes.Equal(r.Digest, said.Digest) {
+	revised := r.Revision != nil && said.Revision != nil
+	switch {
+	case revised && *r.Revision < *said.Revision:
 		return false
+	case r.isRetracted() && said.isRetracted():
+		return r.Revision != nil && (said.Revision == nil || *r.Revision > *said.Revision)
+	case r.isRetracted():
+		return true
+	case said.isRetracted() && revised:
+		return *r.Revision > *said.Revision
+	default:
+		return !bytes.Equal(r.Digest, said.Digest)
 	}
-	return r.Revision == nil || said.Revision == nil || *r.Revision >= *said.Revision
+}
+
+// isRetracted tells whether the source withdrew the reading.
+func (r *observationRow) isRetracted() bool { return r.Stage == string(trigger.Retracted) }
+
+// retract makes the row what was reported last, withdrawn. The digest stays that of
+// the report, so that its repetition is recognised.
+func (r *observationRow) retract(reported *observationRow) {
+	body := reported.Body
+	body.Stage = trigger.Retracted
+	if r.Revision != nil {
+		body.Revision = r.Revision
+	}
+	r.Body, r.Stage, r.Revision, r.Digest = body, string(body.Stage), body.Revision, reported.Digest
+	r.SourceEventID, r.OccurredAt, r.Station, r.Day = reported.SourceEventID, reported.OccurredAt, reported.Station, reported.Day
 }
 
 func (r *observationRow) public() *wire.Observation {

@@ -64,8 +64,8 @@ func checkObservation(actor Actor, in *wire.ObservationInput, now time.Time, unr
 	}
 	c.that(named(in.SourceEventID), "/source_event_id", "length", "Use the source's own id of the event, 1 to 128 characters.")
 	c.that(slices.Contains(hazard.Kinds(), in.Kind), "/kind", "enum", "Use earthquake, storm_fix or station_day.")
-	c.that(in.Stage == trigger.Preliminary || in.Stage == trigger.Final, "/stage", "enum", "Use preliminary or final.")
-	c.that(!in.OccurredAt.IsZero() && in.OccurredAt.Year() >= hazard.EarliestYear, "/occurred_at", "value", "Use an RFC 3339 time with its zone, such as 2018-02-06T15:50:42Z.")
+	c.that(in.Stage == trigger.Preliminary || in.Stage == trigger.Final || in.Stage == trigger.Retracted, "/stage", "enum", "Use preliminary, final or retracted.")
+	c.occurredAt(in)
 	// No second of grace: cover bought between the report and the event would pay.
 	c.that(!in.OccurredAt.After(now), "/occurred_at", "future", "It lies in the future; only what has happened can be observed.")
 	c.that(in.Revision == nil || *in.Revision >= 0, "/revision", "minimum", "Use a whole number from 0.")
@@ -73,10 +73,35 @@ func checkObservation(actor Actor, in *wire.ObservationInput, now time.Time, unr
 	for i, alias := range in.Aliases[:min(len(in.Aliases), maxAliases)] {
 		c.that(named(alias), pointer("aliases", strconv.Itoa(i)), "length", "Use an id of 1 to 128 characters.")
 	}
-	c.place(in)
-	c.measures(in)
+	if in.Stage != trigger.Retracted { // which keeps the place and the values that were reported
+		c.that(in.Measures != nil, "/measures", "required", "It is missing: give an object.")
+		c.place(in)
+		c.measures(in)
+	}
 	all := inOrder(c.all())
 	return all[:min(len(all), MaxFields)]
+}
+
+// occurredAt checks the time. A quake is retracted by its id alone, a storm's fix by
+// its time too, a station's day by its station and day or by an id that has both.
+func (c *fieldCheck) occurredAt(in *wire.ObservationInput) {
+	if in.Stage == trigger.Retracted {
+		c.that(in.Kind != hazard.StormFix || !in.OccurredAt.IsZero(), "/occurred_at", "required", "Say which fix of the storm is retracted: give its time.")
+		c.that(in.Kind != hazard.StationDay || named(in.Station) && !in.OccurredAt.IsZero(), "/station", "required", "Say which day is retracted: give station and occurred_at, or a source_event_id of the form <station>/<day>.")
+		return
+	}
+	c.that(!in.OccurredAt.IsZero(), "/occurred_at", "required", "It is missing: give an RFC 3339 time with its zone, such as 2018-02-06T15:50:42Z.")
+	c.that(in.OccurredAt.IsZero() || in.OccurredAt.Year() >= hazard.EarliestYear, "/occurred_at", "value", "Use an RFC 3339 time with its zone, such as 2018-02-06T15:50:42Z.")
+}
+
+// completeRetraction fills in what the id of a retracted day says.
+func completeRetraction(in *wire.ObservationInput) {
+	if in.Stage != trigger.Retracted || in.Kind != hazard.StationDay || in.Station != "" || !in.OccurredAt.IsZero() {
+		return
+	}
+	if station, day, ok := stationDay(in.SourceEventID); ok {
+		in.Station, in.OccurredAt = station, day
+	}
 }
 
 // reports refuses a data source's token that speaks for another source; nil means
@@ -121,7 +146,7 @@ func (c *fieldCheck) measures(in *wire.ObservationInput) {
 	if known == nil {
 		return
 	}
-	c.that(len(in.Measures) > 0, "/measures", "required", "Give at least one of "+strings.Join(slices.Sorted(maps.Keys(known)), ", ")+".")
+	c.that(in.Measures == nil || len(in.Measures) > 0, "/measures", "required", "Give at least one of "+strings.Join(slices.Sorted(maps.Keys(known)), ", ")+".")
 	for _, name := range slices.Sorted(maps.Keys(known)) {
 		_, given := in.Measures[name]
 		c.that(given || !known[name].required, pointer("measures", name), "required", "An "+string(in.Kind)+" needs it.")

@@ -32,7 +32,13 @@ type occurrenceRow struct {
 	Stage         trigger.Stage
 	SourceVersion string
 	MergedInto    *uuid.UUID `bun:"type:uuid"`
+	FinalTrackAt  *time.Time // when the storm's whole final track was reported
+
+	withRetracted *trigger.Occurrence // the facts if nothing had been retracted; nil where nothing was
 }
+
+// isRetracted tells whether every reading of the occurrence was withdrawn.
+func (r *occurrenceRow) isRetracted() bool { return r.Stage == trigger.Retracted }
 
 type aliasRow struct {
 	bun.BaseModel `bun:"table:occurrence_aliases"`
@@ -49,9 +55,19 @@ func (r *occurrenceRow) brief(at time.Time) *wire.OccurrenceBrief {
 	return &wire.OccurrenceBrief{ID: nounOccurrence.id(r.ID), Source: r.Source, SourceEventID: r.SourceEventID, OccurredAt: at}
 }
 
-// facts are an occurrence as the trigger judges it. Of several reports of one
-// quake, the final one counts, then the highest revision, then the latest.
+// facts are an occurrence as the trigger judges it, by the readings that stand. What
+// they would be by the retracted ones too is kept in withRetracted.
 func (r *occurrenceRow) facts(observations []observationRow) trigger.Occurrence {
+	standing := slices.DeleteFunc(slices.Clone(observations), func(o observationRow) bool { return o.isRetracted() })
+	if len(standing) < len(observations) {
+		r.withRetracted = new(r.factsOf(observations))
+	}
+	return r.factsOf(standing)
+}
+
+// factsOf are the facts by all of the observations. Of several reports of one
+// quake, the final one counts, then the highest revision, then the latest.
+func (r *occurrenceRow) factsOf(observations []observationRow) trigger.Occurrence {
 	o := trigger.Occurrence{Source: r.Source, SourceEventID: r.SourceEventID, SourceVersion: r.SourceVersion, Stage: r.Stage}
 	switch r.Kind {
 	case hazard.Earthquake:
@@ -62,6 +78,9 @@ func (r *occurrenceRow) facts(observations []observationRow) trigger.Occurrence 
 			o.Quake, o.Stage, o.Unit = best.quake(), trigger.Stage(best.Stage), best.Body.Measures["magnitude"].Unit
 		}
 	case hazard.StormFix:
+		if len(observations) == 0 {
+			break
+		}
 		storm := &hazard.Storm{ID: r.SourceEventID}
 		for i := range observations {
 			storm.Fixes = append(storm.Fixes, observations[i].fix())

@@ -30,7 +30,7 @@ func (s *Service) GetOccurrence(ctx context.Context, actor Actor, id string) (*w
 
 // OccurrencesByID are those of the occurrences that the actor may see, by id.
 func (s *Service) OccurrencesByID(ctx context.Context, actor Actor, ids []string) (map[string]*wire.Occurrence, error) {
-	if err := s.authorize(ctx, actor, ScopeClaimsRead); err != nil {
+	if err := s.authorize(ctx, actor, actor.either(ScopePoliciesRead, ScopeClaimsRead)); err != nil {
 		return nil, err
 	}
 	return byID(ctx, s, nounOccurrence, ids, actor.scoped, func(r *occurrenceRow) (string, *wire.Occurrence) { return nounOccurrence.id(r.ID), r.public() })

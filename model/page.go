@@ -49,6 +49,18 @@ type Page[T any] struct {
 // Cursor is where record i stands: a page after it begins with the next.
 func (p *Page[T]) Cursor(i int) (string, error) { return p.page.cursor(p.keys[i]) }
 
+// Head returns the first n records as the page that a request for n would have returned.
+func (p *Page[T]) Head(n int) (*Page[T], error) {
+	if n >= len(p.Data) {
+		return p, nil
+	}
+	head := *p
+	head.Data, head.keys, head.HasMore = p.Data[:n], p.keys[:n], true
+	cursor, err := head.Cursor(n - 1)
+	head.NextCursor = &cursor
+	return &head, err
+}
+
 // Total is how many records the whole list has, counted up to MaxTotal, and
 // whether there are more.
 func (p *Page[T]) Total(ctx context.Context) (n int, more bool, err error) {
@@ -80,10 +92,7 @@ func (p page) cursor(key string) (string, error) {
 // page opens a cursor. A cursor of another list, another filter or another
 // partner does not open.
 func (s *Service) page(actor Actor, in PageRequest, filter string) (page, error) {
-	if in.Order != "" {
-		filter += "," + string(in.Order)
-	}
-	p := page{keys: s.cursorKeys, limit: in.Limit, filter: actor.owner() + "/" + filter, along: directions[in.Order], last: in.Last}
+	p := page{keys: s.cursorKeys, limit: in.Limit, filter: cursorScope(actor, in, filter), along: directions[in.Order], last: in.Last}
 	if p.limit == 0 {
 		p.limit = DefaultPageSize
 	}
@@ -103,6 +112,14 @@ func (s *Service) page(actor Actor, in PageRequest, filter string) (page, error)
 		return p, BadCursor().Because(err)
 	}
 	return p, nil
+}
+
+// cursorScope is what a cursor is bound to: who reads which list, narrowed and ordered how.
+func cursorScope(actor Actor, in PageRequest, filter string) string {
+	if in.Order != "" {
+		filter += "," + string(in.Order)
+	}
+	return actor.owner() + "/" + filter
 }
 
 // BadCursor is cursor_invalid.

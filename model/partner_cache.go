@@ -11,14 +11,17 @@ import (
 
 // partnerCache answers «is this partner enabled» without a query a request. A
 // disabled partner is refused everywhere within partnerFresh.
-type partnerCache struct {
+type partnerCache struct{ freshCache[bool] }
+
+// freshCache keeps what was read of a partner for partnerFresh.
+type freshCache[T any] struct {
 	mu    sync.Mutex
-	known map[string]partnerAnswer
+	known map[string]freshAnswer[T]
 }
 
-type partnerAnswer struct {
-	enabled bool
-	until   time.Time
+type freshAnswer[T any] struct {
+	value T
+	until time.Time
 }
 
 const (
@@ -28,34 +31,46 @@ const (
 )
 
 func (c *partnerCache) enabled(ctx context.Context, db *bun.DB, name string) error {
-	c.mu.Lock()
-	answer, ok := c.known[name]
-	c.mu.Unlock()
-	if now := monotonic(); !ok || now.After(answer.until) {
+	enabled, err := c.get(ctx, name, func(ctx context.Context) (bool, error) {
 		exists, err := db.NewSelect().Model((*partnerRow)(nil)).Where("slug = ?", name).Where("status = ?", PartnerEnabled).Exists(ctx)
 		if err != nil {
-			return explain(fmt.Errorf("look up partner: %w", err))
+			return false, explain(fmt.Errorf("look up partner: %w", err))
 		}
-		answer = partnerAnswer{exists, now.Add(partnerFresh)}
-		c.keep(name, answer)
+		return exists, nil
+	})
+	if err != nil {
+		return err
 	}
-	if !answer.enabled {
+	if !enabled {
 		return Fail(CodePartnerDisabled, "The partner %q is not registered or is disabled; ask Parapet's operators.", name)
 	}
 	return nil
 }
 
-func (c *partnerCache) keep(name string, answer partnerAnswer) {
+// get is what is known of a partner, loaded where that is too old.
+func (c *freshCache[T]) get(ctx context.Context, name string, load func(context.Context) (T, error)) (T, error) {
+	c.mu.Lock()
+	answer, ok := c.known[name]
+	c.mu.Unlock()
+	now := monotonic()
+	if ok && !now.After(answer.until) {
+		return answer.value, nil
+	}
+	value, err := load(ctx)
+	if err != nil {
+		return value, err
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.known == nil || len(c.known) >= partnerCap {
-		c.known = make(map[string]partnerAnswer)
+		c.known = make(map[string]freshAnswer[T])
 	}
-	c.known[name] = answer
+	c.known[name] = freshAnswer[T]{value, now.Add(partnerFresh)}
+	return value, nil
 }
 
 // forget makes a change felt here at once; other nodes ask again by themselves.
-func (c *partnerCache) forget(name string) {
+func (c *freshCache[T]) forget(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.known, name)

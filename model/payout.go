@@ -61,8 +61,9 @@ func (u *unit) startPayout(p *policyRow, claim *claimRow, row *payoutRow, method
 		return err
 	}
 	reason := way.blocked
+	row.PayoutMethodID = row.shown(method, way)
 	if reason == "" {
-		row.PayoutMethodID, row.NextAttemptAt = &method.ID, &way.from
+		row.NextAttemptAt = &way.from
 		u.release(row)
 	}
 	err = u.sayPayout(claim, row, transfer{}, EventPayoutCreated, fmt.Sprintf("A payout of %s was made for the claim.", row.money()))
@@ -145,9 +146,9 @@ func (u *unit) movePayout(ctx context.Context, claim *claimRow, row *payoutRow, 
 }
 
 // block moves a payout to blocked, or changes why it is.
-func (u *unit) block(ctx context.Context, claim *claimRow, row *payoutRow, reason BlockedReason) error {
+func (u *unit) block(ctx context.Context, claim *claimRow, row *payoutRow, reason BlockedReason, change methodChange) error {
 	out := outgoingOf(claim, row)
-	if err := u.blockLocked(claim, row, reason); err != nil || row.Version == out.was {
+	if err := u.blockChanged(claim, row, reason, change); err != nil || row.Version == out.was {
 		return err
 	}
 	return u.savePayout(ctx, out)

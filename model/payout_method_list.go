@@ -54,6 +54,12 @@ func (s *Service) GetPayoutMethods(ctx context.Context, actor Actor, claim strin
 	return methodsOfClaims.page(ctx, s, actor, claim, in)
 }
 
+// GetPolicyPayoutMethods are a policy's methods, those of its claims included, newest
+// first. Errors: not_found, cursor_invalid.
+func (s *Service) GetPolicyPayoutMethods(ctx context.Context, actor Actor, policy string, in PageRequest) (*Page[wire.PayoutMethod], error) {
+	return methodsOfPolicies.page(ctx, s, actor, policy, in)
+}
+
 // PayoutMethodsOf are the methods of several claims, their policies' included, or
 // of several policies with those of their claims, newest first.
 func (s *Service) PayoutMethodsOf(ctx context.Context, actor Actor, records []string, in PageRequest) (map[string]*Page[wire.PayoutMethod], error) {

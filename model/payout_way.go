@@ -7,8 +7,9 @@ import (
 
 // way is what lies before a payout: what blocks it, or from when on it may go out.
 type way struct {
-	blocked BlockedReason // empty when nothing does
-	from    time.Time
+	blocked  BlockedReason // empty when nothing does
+	from     time.Time
+	approved bool // at least one operator approved exactly this
 }
 
 // obstacle is what keeps a payout from being released. To an account that took
@@ -19,7 +20,14 @@ func (u *unit) obstacle(ctx context.Context, p *policyRow, claim *claimRow, row 
 		return way{}, err
 	}
 	row.ApprovalsNeeded = needed
+	arrived, err := u.hasArrived(ctx, row)
 	switch {
+	case err != nil:
+		return way{}, err
+	case arrived:
+		return way{blocked: BlockedRailMismatch}, nil
+	case claim.isHeld():
+		return way{blocked: BlockedCompliance}, nil
 	case method == nil:
 		return way{blocked: BlockedMethodMissing}, nil
 	case method.Status != MethodVerified:
@@ -32,11 +40,11 @@ func (u *unit) obstacle(ctx context.Context, p *policyRow, claim *claimRow, row 
 	case err != nil:
 		return way{}, err
 	case len(given) < needed:
-		return way{blocked: BlockedApproval}, nil
+		return way{blocked: BlockedApproval, approved: len(given) > 0}, nil
 	case len(given) == 0:
 		return way{from: *method.CoolsUntil}, nil
 	default:
-		return way{from: u.now}, nil
+		return way{from: u.now, approved: true}, nil
 	}
 }
 
@@ -58,11 +66,12 @@ func (s *Service) ReevaluatePayouts(ctx context.Context, in ReevaluatePayouts) e
 
 // reconsider looks at a claim's payouts again after its methods changed. What
 // another method can cure becomes pending or gets its new reason; what was about
-// to go to a method that was replaced does not.
+// to go to a method that was replaced does not. A held payout stays held and shows the
+// method that it would go to.
 func (u *unit) reconsider(ctx context.Context, p *policyRow, claim *claimRow) error {
 	var rows []*payoutRow
 	err := u.NewSelect().Model(&rows).Where("po.claim_id = ?", claim.ID).Where("po.partner = ?", claim.Partner).
-		Where("(po.status = ? or po.blocked_reason in (?, ?, ?))", PayoutPending, BlockedMethodMissing, BlockedMethodUnverified, BlockedRailRejected).
+		Where("(po.status = ? or po.status = ? and po.blocked_reason <> ?)", PayoutPending, PayoutBlocked, BlockedRailMismatch).
 		OrderExpr("po.id").For("NO KEY UPDATE").Scan(ctx)
 	if err != nil || len(rows) == 0 {
 		return err
@@ -82,8 +91,11 @@ func (u *unit) reconsider(ctx context.Context, p *policyRow, claim *claimRow) er
 }
 
 func (u *unit) unblock(ctx context.Context, p *policyRow, claim *claimRow, row *payoutRow, method *payoutMethodRow) error {
-	if row.Status == PayoutPending && row.goesTo(method) {
+	switch {
+	case row.Status == PayoutPending && row.goesTo(method):
 		return nil
+	case row.held():
+		return u.changeHeld(ctx, claim, row, method)
 	}
 	summary := "The payout can go out: its payout method is verified."
 	if row.Status == PayoutPending {
@@ -105,9 +117,12 @@ func (u *unit) goOn(ctx context.Context, p *policyRow, claim *claimRow, row *pay
 		return err
 	case way.blocked == "":
 		return u.ready(ctx, claim, row, method, way, summary)
-	default:
-		return u.block(ctx, claim, row, way.blocked)
 	}
+	change, err := u.changeMethod(ctx, row, method, row.shown(method, way))
+	if err != nil {
+		return err
+	}
+	return u.block(ctx, claim, row, way.blocked, change)
 }
 
 // remains is what still blocks a payout that was blocked for a reason. A rail that
@@ -131,10 +146,15 @@ func (u *unit) remains(ctx context.Context, p *policyRow, claim *claimRow, row *
 // ready makes a payout pending with a method; one that is pending gets the new
 // method.
 func (u *unit) ready(ctx context.Context, claim *claimRow, row *payoutRow, method *payoutMethodRow, way way, summary string) error {
+	change, err := u.changeMethod(ctx, row, method, &method.ID)
+	if err != nil {
+		return err
+	}
+	summary += change.sentence
 	if way.from.After(u.now) {
 		summary += " It goes out at " + way.from.Format(time.RFC3339) + ", because its payout method changed."
 	}
-	row.PayoutMethodID, row.NextAttemptAt = &method.ID, &way.from
+	row.NextAttemptAt = &way.from
 	u.release(row)
 	if row.Status != PayoutPending {
 		return u.movePayout(ctx, claim, row, PayoutPending, summary)

@@ -38,10 +38,11 @@ type policyRow struct {
 	Kind            string
 	Footprint       *string `bun:"type:box"`
 	Station         *string
-	// Of the occurrence that is being matched: whether a claim waits for it, and
-	// what was determined; nil without a claim.
-	Waits bool   `bun:",scanonly"`
-	Owed  *int64 `bun:",scanonly"`
+	// Of the occurrence that is being matched: whether its claims wait for something,
+	// how many hold it, and what the approved ones were granted on; nil without.
+	Waits  bool   `bun:",scanonly"`
+	Claims int    `bun:",scanonly"`
+	Owed   *int64 `bun:",scanonly"`
 }
 
 // BindRequest turns a quote into a policy.
@@ -144,7 +145,7 @@ func (u *unit) bound(ctx context.Context, quote *quoteRow, row *policyRow) (*wir
 		return nil, err
 	}
 	activated, err := u.record(EventPolicyActivated, &row.header, nounPolicy, policy)
-	u.postPremium(activated, row, &quote.Price)
+	u.postings = append(u.postings, row.premium(activated, u.now, &quote.Price))
 	return policy, err
 }
 

@@ -75,6 +75,9 @@ func (p *Portfolio) Book(ctx context.Context, by []Dimension, first int) (lines 
 const (
 	inForce = "p.status = ?0 and p.effective_at <= ?1 and least(p.expires_at, p.cancelled_at) > ?1"
 	bound   = "p.created_at >= ?0 and p.created_at < ?1"
+	// written is the premium of what was bound; cover that was cancelled before it began
+	// is not paid for.
+	written = "case when p.cancelled_at < p.effective_at then 0 else p.premium_amount end"
 	// A centre on a whole degree must not fall below it by the box's last binary
 	// digit; a longitude may lie beyond ±180.
 )
@@ -86,7 +89,7 @@ func (p *Portfolio) book(by []Dimension) (*bun.SelectQuery, error) {
 		ColumnExpr("count(*) filter (where f.bound) as bound").
 		ColumnExpr("coalesce(sum(p.limit_remaining) filter (where f.in_force), 0) as at_risk").
 		ColumnExpr("coalesce(sum(p.premium_amount) filter (where f.in_force), 0) as premium_in_force").
-		ColumnExpr("coalesce(sum(p.premium_amount) filter (where f.bound), 0) as written").
+		ColumnExpr("coalesce(sum("+written+") filter (where f.bound), 0) as written").
 		ColumnExpr("coalesce(sum(l.incurred) filter (where f.bound), 0) as incurred").
 		ColumnExpr("coalesce(sum(l.paid) filter (where f.bound), 0) as paid").
 		Join("cross join lateral (select ? as in_force, ? as bound) as f",

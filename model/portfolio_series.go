@@ -126,7 +126,7 @@ func (p *Portfolio) happenings(interval Interval) *bun.SelectQuery {
 			ColumnExpr("?TableAlias.currency").ColumnExpr("count(*) as count").ColumnExpr("coalesce(sum(" + amount + "), 0) as amount").
 			ColumnExpr("coalesce(sum(" + incurred + "), 0) as incurred").GroupExpr("2, 3")
 	}
-	return of(p.withLosses(p.policies()), metricBound, "created_at", "p.premium_amount", "l.incurred").
+	return of(p.withLosses(p.policies()), metricBound, "created_at", written, "l.incurred").
 		UnionAll(of(p.claims(), metricOpened, "opened_at", "0", "0")).
 		UnionAll(of(p.claims().Where("c.status in (?, ?)", ClaimApproved, ClaimClosed), metricApproved, "decided_at", "c.amount", "0")).
 		UnionAll(of(p.payouts(), metricReleased, "released_at", "po.amount", "0"))

@@ -60,6 +60,7 @@ func sell(t *testing.T) book {
 	}
 	require.NotEmpty(t, spare)
 	b.Rail.Answer = func(*model.Release) model.RailAnswer { return modeltest.Unknown }
+	b.After(2 * time.Minute)
 	b.Observe(modeltest.Quake("last", b.Now(), hualien, "6.1"))
 	b.Work()
 	return book{Bundle: b}.read(t)

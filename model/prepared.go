@@ -28,9 +28,12 @@ func prepared(ctx context.Context, on querier, text string, args ...any) (pgx.Ro
 	args = append([]any{pgx.QueryExecModeCacheStatement}, args...)
 	rows, err := on.Query(ctx, text, args...)
 	if err != nil && pgconn.SafeToRetry(err) {
-		return on.Query(ctx, text, args...)
+		rows, err = on.Query(ctx, text, args...)
 	}
-	return rows, err
+	if err != nil {
+		return rows, err
+	}
+	return chargeRows(ctx, rows), nil
 }
 
 // preparedRow reads the one row of a prepared statement; sql.ErrNoRows without

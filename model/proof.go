@@ -49,7 +49,7 @@ func (p *proof) fault(sequence int64, kind, format string, args ...any) {
 }
 
 // ProveHistory recomputes the chain of a partner's events from what is stored and
-// compares it with every signed checkpoint: it finds an event that was edited,
+// compares it with every signed checkpoint, also with those in the file store: it finds an event that was edited,
 // deleted, inserted or moved, and an end that was cut off. It reads in batches and
 // locks nothing. Errors: insufficient_scope, parameter_invalid, not_found when there
 // is no such partner.
@@ -71,7 +71,7 @@ func (s *Service) ProveHistory(ctx context.Context, actor Actor, partner string)
 	}
 	p := &proof{
 		public:       public,
-		HistoryProof: &wire.HistoryProof{Partner: f.Partner, PublicKey: base64.StdEncoding.EncodeToString(public), Intact: true, Faults: []wire.HistoryFault{}},
+		HistoryProof: &wire.HistoryProof{Partner: f.Partner, PublicKey: base64.StdEncoding.EncodeToString(public), Intact: true, Faults: []wire.HistoryFault{}, Lost: []wire.HistoryLost{}},
 		hashes:       make(map[int64][]byte), before: make([]byte, sha256.Size),
 	}
 	// The checkpoints first: events may be numbered while the chain is read, but none
@@ -80,6 +80,9 @@ func (s *Service) ProveHistory(ctx context.Context, actor Actor, partner string)
 	err = s.db.NewSelect().Model(&checkpoints).Where("partner = ?", f.Partner).OrderExpr("sequence").Scan(ctx)
 	if err != nil {
 		return nil, explain(fmt.Errorf("read checkpoints: %w", err))
+	}
+	if checkpoints, err = s.addSavedCheckpoints(ctx, p, checkpoints); err != nil {
+		return nil, explain(err)
 	}
 	for _, row := range checkpoints {
 		p.hashes[row.Sequence] = nil
@@ -95,6 +98,7 @@ func (s *Service) ProveHistory(ctx context.Context, actor Actor, partner string)
 }
 
 func (s *Service) proveChain(ctx context.Context, p *proof) error {
+	ctx = WithReadCharge(ctx, nil) // no row outlives its batch
 	for {
 		var rows []provedEvent
 		err := s.preparedRows(ctx, s.pool, &rows, `select n.sequence, n.hash, n.event_id, e.type, e.occurred_at, sha256(e.data) as data_hash,

@@ -127,9 +127,12 @@ func TestAForeignQuoteIsNotFound(t *testing.T) {
 	require.NoError(t, get(b.Operator, quote.ID))
 	unknown := failure(t, get(b.Globex, "quo_01kajw6p5qfn1t7zbjy0yse3hv"))
 	require.Equal(t, model.CodeNotFound, unknown.Code)
-	for _, id := range []string{quote.ID, "", "quo", "../quotes", strings.Replace(quote.ID, "quo_", "pol_", 1), strings.ToUpper(quote.ID), quote.ID + "0"} {
+	for _, id := range []string{quote.ID, "", "quo", "../quotes", strings.Replace(quote.ID, "quo_", "xyz_", 1), strings.ToUpper(quote.ID), quote.ID + "0"} {
 		require.Equal(t, unknown, failure(t, get(b.Globex, id)), id)
 	}
+	other := failure(t, get(b.Acme, strings.Replace(quote.ID, "quo_", "pol_", 1)))
+	require.Equal(t, model.CodeNotFound, other.Code)
+	require.Contains(t, other.Detail, "begin with quo_, not pol_", "whoever asks, whatever there is")
 	_, err := b.Service.CreateQuote(t.Context(), b.Operator, b.Ask("quake-circle", nil))
 	require.Equal(t, model.CodeInsufficientScope, failure(t, err).Code)
 	nobody := modeltest.Partner("nobody")

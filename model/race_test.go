@@ -3,6 +3,7 @@ package model_test
 import (
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -42,6 +43,7 @@ func TestManyQuakesNeverPayMoreThanTheLimit(t *testing.T) {
 	policy := b.Cover("quake-circle", nil)
 	var quakes []wire.ObservationInput
 	for _, id := range []string{"a", "b", "c", "d", "e", "f", "g", "h"} {
+		b.After(2 * time.Minute)
 		quakes = append(quakes, modeltest.Quake(id, b.Now(), epicentre, "6.5")) // half the limit each
 	}
 	var jobs []model.EvaluateOccurrences
@@ -114,6 +116,7 @@ func TestADeclinedClaimTakesNoPayoutMethod(t *testing.T) {
 	policy := b.Cover("quake-circle", nil)
 	b.Observe(modeltest.Quake("us1", b.Now(), epicentre, "7.4"))
 	b.Work()
+	b.After(2 * time.Minute)
 	b.Observe(modeltest.Quake("us2", b.Now(), epicentre, "7.4"))
 	b.Work()
 	declined := b.Claims(policy)[1]

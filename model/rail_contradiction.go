@@ -44,7 +44,7 @@ func (u *unit) recordContradiction(rail string, out outgoing) error {
 	if err != nil || open {
 		return err
 	}
-	u.insert(&findingRow{ID: newID(), CreatedAt: u.now, Kind: FindingContradiction, Rail: rail, Partner: &row.Partner, PayoutID: &row.ID})
+	u.insert(&findingRow{ID: newID(), CreatedAt: u.now, Kind: FindingContradiction, Rail: &rail, Partner: &row.Partner, PayoutID: &row.ID})
 	if row.Version != out.was {
 		return nil
 	}

@@ -125,10 +125,10 @@ type adoptionRow struct {
 	FromID          string
 	ToID            string
 	ProposedAt      time.Time
-	ProposedBy      string
+	ProposedBy      personID
 	Reason          string
 	ConfirmedAt     *time.Time
-	ConfirmedBy     *string
+	ConfirmedBy     *personID
 	ConfirmedReason *string
 }
 
@@ -142,10 +142,16 @@ type RailAdoption struct {
 	ConfirmedAt     *time.Time // nil until another operator has confirmed
 	ConfirmedBy     *string
 	ConfirmedReason *string
+
+	ProposedByIssuer, ConfirmedByIssuer *string
 }
 
 func (r *adoptionRow) public() *RailAdoption {
-	return &RailAdoption{nounAdoption.id(r.ID), r.FromID, r.ToID, r.ProposedAt, r.ProposedBy, r.Reason, r.ConfirmedAt, r.ConfirmedBy, r.ConfirmedReason}
+	confirmedBy, issuer := r.ConfirmedBy.optional()
+	return &RailAdoption{
+		ID: nounAdoption.id(r.ID), From: r.FromID, To: r.ToID, ProposedAt: r.ProposedAt, ProposedBy: r.ProposedBy.name(), ProposedByIssuer: r.ProposedBy.issuer(),
+		Reason: r.Reason, ConfirmedAt: r.ConfirmedAt, ConfirmedBy: confirmedBy, ConfirmedByIssuer: issuer, ConfirmedReason: r.ConfirmedReason,
+	}
 }
 
 // AdoptionRequest declares two identities to be one bank.
@@ -198,14 +204,14 @@ func (u *unit) adoptRail(ctx context.Context, in AdoptionRequest) (*adoptionRow,
 	err = u.NewSelect().Model(proposed).Where("ra.from_id = ?", in.From).Where("ra.to_id = ?", in.To).Where("ra.confirmed_at is null").Scan(ctx)
 	switch {
 	case absent(err):
-		row := &adoptionRow{ID: newID(), FromID: in.From, ToID: in.To, ProposedAt: u.now, ProposedBy: u.actor.Name, Reason: in.Reason}
+		row := &adoptionRow{ID: newID(), FromID: in.From, ToID: in.To, ProposedAt: u.now, ProposedBy: u.actor.personID(), Reason: in.Reason}
 		return row, insert(ctx, u, row)
 	case err != nil:
 		return nil, fmt.Errorf("read adoption: %w", err)
-	case proposed.ProposedBy == u.actor.Name:
+	case proposed.ProposedBy.is(u.actor):
 		return nil, Fail(CodeStateConflict, "You proposed this already; another operator must confirm it.")
 	}
-	proposed.ConfirmedAt, proposed.ConfirmedBy, proposed.ConfirmedReason = &u.now, &u.actor.Name, &in.Reason
+	proposed.ConfirmedAt, proposed.ConfirmedBy, proposed.ConfirmedReason = &u.now, new(u.actor.personID()), &in.Reason
 	if _, err := u.NewUpdate().Model(proposed).Column("confirmed_at", "confirmed_by", "confirmed_reason").WherePK().Exec(ctx); err != nil {
 		return nil, fmt.Errorf("confirm adoption: %w", err)
 	}

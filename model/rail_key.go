@@ -73,6 +73,69 @@ func parseRailKey(text string) (key railKey, ok bool) {
 	return key, err == nil
 }
 
+// shortKey is what a bank's file has room for of a key: its policy and the beginning of
+// its SHA-256.
+type shortKey struct {
+	policy uuid.UUID
+	digest string // 8 hexadecimal characters
+}
+
+func parseShortKey(text string) (key shortKey, ok bool) {
+	policy, digest, _ := strings.Cut(text, ".")
+	id, err := nounPolicy.parse(policy)
+	raw, malformed := hex.DecodeString(digest)
+	return shortKey{id, digest}, err == nil && malformed == nil && len(raw) == shortDigest
+}
+
+// shortDigest is how many bytes of a key's SHA-256 a short key has.
+const shortDigest = 4
+
+// lostKeys is how many keys after the current one of a payout a report may name that
+// were used before the database was restored.
+const lostKeys = 8
+
+// wholeKey is the key of the payout's debt that a short key stands for; empty when it
+// stands for none.
+func (r *payoutRow) wholeKey(short shortKey) string {
+	if r.DebtDigest == nil || r.PolicyID != short.policy {
+		return ""
+	}
+	for n := range r.KeyNumber + lostKeys {
+		key := fmt.Sprintf("%s.%s.%d", nounPolicy.id(r.PolicyID), *r.DebtDigest, n+1)
+		if digest := sha256.Sum256([]byte(key)); hex.EncodeToString(digest[:shortDigest]) == short.digest {
+			return key
+		}
+	}
+	return ""
+}
+
+// restoreKeys puts whole keys in the place of short ones whose debts are known.
+func restoreKeys(ctx context.Context, db bun.IDB, texts []string) error {
+	short := map[int]shortKey{}
+	var policies []uuid.UUID
+	for i, text := range texts {
+		if key, ok := parseShortKey(text); ok {
+			short[i], policies = key, append(policies, key.policy)
+		}
+	}
+	if len(short) == 0 {
+		return nil
+	}
+	var rows []payoutRow
+	err := db.NewSelect().Model(&rows).Column("policy_id", "debt_digest", "key_number").Where("po.policy_id in (?)", bun.List(policies)).
+		Where("po.debt_digest is not null").Scan(ctx)
+	if err != nil {
+		return fmt.Errorf("find payouts by short keys: %w", err)
+	}
+	for i, key := range short {
+		for _, row := range rows {
+			texts[i] = cmp.Or(row.wholeKey(key), texts[i])
+		}
+	}
+	return nil
+}
+
+// payoutsOfKeys finds
 // payoutsOfKeys finds the payout that each key belongs to, whether it was sent or not.
 // Replacements count n on, so the owner of a key is the payout of its debt with the
 // lowest key number that is not below n; a number above all belongs to the newest.

@@ -13,21 +13,21 @@ import (
 	"parapet/model/wire"
 )
 
-// copyTables copies rows of one database to another one that lacks what they refer to,
-// as a backup of that moment would have them.
+// copyTables copies rows of one database to another one, in one transaction, as a backup
+// of that moment would have them. The other may lack what they refer to.
 func copyTables(t *testing.T, from, to *modeltest.Bundle, tables ...string) {
 	t.Helper()
+	tx, err := to.DB.Pool.Begin(t.Context())
+	require.NoError(t, err)
+	_, err = tx.Exec(t.Context(), "set local session_replication_role = replica")
+	require.NoError(t, err)
 	for _, table := range tables {
 		var rows string
-		require.NoError(t, from.DB.Pool.QueryRow(t.Context(), "select json_agg(r)::text from "+table+" r").Scan(&rows))
-		tx, err := to.DB.Pool.Begin(t.Context())
-		require.NoError(t, err)
-		_, err = tx.Exec(t.Context(), "set local session_replication_role = replica")
-		require.NoError(t, err)
+		require.NoError(t, from.DB.Pool.QueryRow(t.Context(), "select coalesce(json_agg(r), '[]')::text from "+table+" r").Scan(&rows))
 		_, err = tx.Exec(t.Context(), "insert into "+table+" overriding system value select * from json_populate_recordset(null::"+table+", $1::json)", rows)
 		require.NoError(t, err)
-		require.NoError(t, tx.Commit(t.Context()))
 	}
+	require.NoError(t, tx.Commit(t.Context()))
 }
 
 // keysOf are the keys that the rail saw, in order.

@@ -99,7 +99,7 @@ func (s *Service) evaluateAtGauge(ctx context.Context, g gauge, ids []uuid.UUID)
 	for _, key := range slices.SortedFunc(maps.Keys(found), inOrder) { // what came first is paid first
 		err := s.change(ctx, System(), func(ctx context.Context, u *unit) error {
 			occ, facts, err := u.window(ctx, key)
-			if err != nil || facts.Window == nil {
+			if err != nil {
 				return err
 			}
 			return u.judge(ctx, occ, facts, found[key])
@@ -111,13 +111,18 @@ func (s *Service) evaluateAtGauge(ctx context.Context, g gauge, ids []uuid.UUID)
 	return nil
 }
 
-// findWindows are the windows that pay for the first time, and those whose
-// claims wait for final values, each with its policies.
+// findWindows are the windows that pay for the first time, those whose claims wait
+// for final values, and those that a retraction concerns, each with its policies.
 func findWindows(g gauge, policies []*policyRow, days []hazard.Day, taken map[uuid.UUID][]takenWindow) map[windowKey][]uuid.UUID {
 	found := make(map[windowKey][]uuid.UUID)
+	measured := make(map[time.Time]bool, len(days))
+	for _, day := range days {
+		measured[day.Date] = true
+	}
 	for _, p := range policies {
 		for _, t := range taken[p.ID] {
-			if t.Status == ClaimDeferred {
+			missing := slices.ContainsFunc(t.window(p, g.station).Days, func(day hazard.Day) bool { return !measured[day.Date] })
+			if t.Scope == g.scope && (t.Status == ClaimDeferred || t.Retraction != nil || missing) {
 				key := windowKey{g, t.Last, p.Cover.Trigger.Days}
 				found[key] = append(found[key], p.ID)
 			}
@@ -137,48 +142,6 @@ func (g gauge) paying(p *policyRow, days []hazard.Day, taken []takenWindow) []tr
 		gone[i] = t.window(p, g.station)
 	}
 	return trigger.Windows(p.Cover, p.covered(), p.PayableFrom, days, gone)
-}
-
-// takenWindow is a window that was claimed: its days never count again.
-type takenWindow struct {
-	PolicyID uuid.UUID
-	Status   ClaimStatus
-	Source   string
-	Last     time.Time
-}
-
-func (t takenWindow) window(p *policyRow, station string) trigger.Window {
-	w := trigger.Window{Station: station}
-	for i := p.Cover.Trigger.Days - 1; i >= 0; i-- {
-		w.Days = append(w.Days, hazard.Day{Date: t.Last.AddDate(0, 0, -i)})
-	}
-	return w
-}
-
-func (g gauge) takenWindows(ctx context.Context, db bun.IDB, policies []*policyRow) (map[uuid.UUID][]takenWindow, error) {
-	taken, err := takenWindows(ctx, db, []string{g.source}, policies)
-	return taken[g.source], err
-}
-
-// takenWindows are the windows of sources that policies claimed, by source and
-// policy.
-func takenWindows(ctx context.Context, db bun.IDB, sources []string, policies []*policyRow) (map[string]map[uuid.UUID][]takenWindow, error) {
-	var rows []takenWindow
-	err := db.NewSelect().Model((*claimRow)(nil)).ColumnExpr("c.policy_id, c.status, oc.source, oc.occurred_at as last").
-		Join("join occurrences oc on oc.id = c.occurrence_id").Where("c.policy_id in (?)", bun.List(policyIDs(policies))).Where("c.occurrence_id is not null").
-		Where("oc.source in (?)", bun.List(sources)).Where("c.status not in (?, ?)", ClaimDeclined, ClaimWithdrawn).Scan(ctx, &rows)
-	if err != nil {
-		return nil, fmt.Errorf("read claimed windows: %w", err)
-	}
-	taken := make(map[string]map[uuid.UUID][]takenWindow)
-	for _, row := range rows {
-		row.Last = row.Last.UTC() // a day is a date in UTC wherever the process runs
-		if taken[row.Source] == nil {
-			taken[row.Source] = make(map[uuid.UUID][]takenWindow)
-		}
-		taken[row.Source][row.PolicyID] = append(taken[row.Source][row.PolicyID], row)
-	}
-	return taken, nil
 }
 
 // read is what a gauge reported from the first policy's start to the last one's
@@ -218,18 +181,22 @@ func maxTime(a, b time.Time) time.Time {
 
 func (g gauge) between(ctx context.Context, db bun.IDB, from, to time.Time) ([]observationRow, error) {
 	var rows []observationRow
-	err := db.NewSelect().Model(&rows).Where("station = ?", g.station).Where("source = ?", g.source).Where("scope = ?", g.scope).
-		Where("day between ?::date and ?::date", from, to).OrderExpr("day").Scan(ctx)
-	if err != nil {
+	if err := g.reports(db, &rows, from, to).Scan(ctx); err != nil {
 		return nil, fmt.Errorf("read days: %w", err)
 	}
 	return rows, nil
 }
 
-// rain is the day's precipitation; false when it was not measured.
+// reports asks for what the gauge reported of the days from one to another.
+func (g gauge) reports(db bun.IDB, into *[]observationRow, from, to time.Time) *bun.SelectQuery {
+	return db.NewSelect().Model(into).Where("station = ?", g.station).Where("source = ?", g.source).Where("scope = ?", g.scope).
+		Where("day between ?::date and ?::date", from, to).OrderExpr("day")
+}
+
+// rain is the day's precipitation; false when it was not measured or was retracted.
 func (r *observationRow) rain() (hazard.Day, bool) {
 	mm := r.measure("precipitation")
-	if mm == nil {
+	if mm == nil || r.isRetracted() {
 		return hazard.Day{}, false
 	}
 	return hazard.Day{Date: r.Day.UTC(), PrecipitationMM: *mm}, true
@@ -259,11 +226,12 @@ func (k windowKey) facts(rows []observationRow) trigger.Occurrence {
 }
 
 // window reads the days of a window inside the unit and makes its occurrence
-// known.
+// known. The days are locked, in the order in which recording writes them: what is
+// recorded of them meanwhile comes after the decision, and its matching finds it.
 func (u *unit) window(ctx context.Context, key windowKey) (*occurrenceRow, trigger.Occurrence, error) {
-	rows, err := key.between(ctx, u, key.first(), key.last)
-	if err != nil {
-		return nil, trigger.Occurrence{}, err
+	var rows []observationRow
+	if err := key.reports(u, &rows, key.first(), key.last).For("SHARE").Scan(ctx); err != nil {
+		return nil, trigger.Occurrence{}, fmt.Errorf("lock days: %w", err)
 	}
 	facts := key.facts(rows)
 	occ, err := u.windowOccurrence(ctx, key, facts)
@@ -275,6 +243,9 @@ func (u *unit) windowOccurrence(ctx context.Context, key windowKey, facts trigge
 		ID: newID(), Scope: key.scope, Version: 1, CreatedAt: u.now, UpdatedAt: u.now,
 		Source: key.source, SourceEventID: key.eventID(), Kind: hazard.StationDay,
 		OccurredAt: key.last, LastAt: key.last, Stage: facts.Stage, SourceVersion: facts.SourceVersion,
+	}
+	if facts.Window == nil { // a day is not measured any more
+		row.Stage = trigger.Retracted
 	}
 	_, err := u.NewInsert().Model(row).On("conflict on constraint occurrences_source_event_key do update").
 		Set("stage = excluded.stage").Set("source_version = excluded.source_version").

@@ -19,6 +19,7 @@ const (
 	ReasonLimitExhausted    ReasonCode = "limit_exhausted"
 	ReasonDuplicateEvent    ReasonCode = "duplicate_event"
 	ReasonSourceProvisional ReasonCode = "source_provisional" // alone: the source's final word decides
+	ReasonSourceRetracted   ReasonCode = "source_retracted"   // found out, never given by an operator
 	ReasonEvidenceNeeded    ReasonCode = "evidence_needed"
 	ReasonComplianceHold    ReasonCode = "compliance_hold"
 	ReasonGoodwill          ReasonCode = "goodwill"

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
@@ -17,26 +18,31 @@ import (
 type recording struct {
 	*unit
 
-	scope   string
-	results []wire.ObservationResult
-	changed []*observationRow // created or revised, in the order they came
-	revised []revisionRow
+	scope       string
+	wholeStorms bool // the batch holds all fixes of its storms
+	results     []wire.ObservationResult
+	changed     []*observationRow // created or revised, in the order they came
+	revised     []revisionRow
 }
 
 // keep judges each observation, with what was not read of it, writes what is new,
 // leads it to its occurrence and asks for the matching.
 func (r *recording) keep(ctx context.Context, in []wire.ObservationInput, unread [][]FieldError) error {
 	rows := make([]*observationRow, len(in))
-	for i := range in {
+	for i, each := range in {
 		r.results[i] = wire.ObservationResult{Index: i, Result: ResultRejected}
-		if r.results[i].Errors = checkObservation(r.actor, &in[i], r.now, unread[i]); len(r.results[i].Errors) > 0 {
+		completeRetraction(&each)
+		if r.results[i].Errors = checkObservation(r.actor, &each, r.now, unread[i]); len(r.results[i].Errors) > 0 {
 			continue
 		}
-		row, err := newObservation(r.scope, in[i], r.now)
+		row, err := newObservation(r.scope, each, r.now)
 		if err != nil {
 			return err
 		}
 		rows[i] = row
+	}
+	if r.wholeStorms {
+		r.rejectIncompleteTracks(in, rows)
 	}
 	bySource := make(map[string][]int)
 	for i, row := range rows {
@@ -58,32 +64,68 @@ func (r *recording) keepSource(ctx context.Context, source string, rows []*obser
 	if _, err := r.NewRaw("select pg_advisory_xact_lock(hashtextextended(?, 1))", r.scope+"/"+source).Exec(ctx); err != nil {
 		return fmt.Errorf("lock source: %w", err)
 	}
+	indexes, err := r.rejectSuperseded(ctx, source, rows, indexes)
+	if err != nil || len(indexes) == 0 {
+		return err
+	}
 	said, err := r.said(ctx, source, rows, indexes)
 	if err != nil {
 		return err
 	}
 	r.changed, r.revised = nil, nil
 	for _, i := range indexes {
+		if rows[i].isRetracted() && said[rows[i].NaturalKey] == nil {
+			r.results[i].Errors = []FieldError{unknownReading}
+			continue
+		}
 		r.results[i].Result = r.compare(rows[i], said)
 		id := nounObservation.id(said[rows[i].NaturalKey].ID)
 		r.results[i].ID = &id
 	}
-	if len(r.changed) == 0 {
-		return nil
+	var reported []*observationRow
+	for _, i := range indexes {
+		reported = append(reported, rows[i])
 	}
-	r.changed = distinct(r.changed)
-	occurrences, err := r.lead(ctx, source)
-	if err != nil {
-		return err
+	return r.apply(ctx, source, reported)
+}
+
+// apply writes what is new of one source and asks for the matching.
+func (r *recording) apply(ctx context.Context, source string, reported []*observationRow) error {
+	if r.wholeStorms {
+		if err := r.retractMissingFixes(ctx, source, reported); err != nil {
+			return err
+		}
 	}
-	if err := r.write(ctx); err != nil {
-		return err
+	var occurrences []uuid.UUID
+	if len(r.changed) > 0 {
+		r.changed = distinct(r.changed)
+		var err error
+		if occurrences, err = r.lead(ctx, source); err != nil {
+			return err
+		}
+		if err := r.write(ctx); err != nil {
+			return err
+		}
+		if err := r.refresh(ctx, occurrences); err != nil {
+			return err
+		}
 	}
-	if err := r.refresh(ctx, occurrences); err != nil {
-		return err
+	if r.wholeStorms {
+		completed, err := r.completeTracks(ctx, source, reported)
+		if err != nil {
+			return err
+		}
+		occurrences = append(occurrences, completed...)
+		slices.SortFunc(occurrences, func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) })
+		occurrences = slices.Compact(occurrences)
 	}
 	r.wake(source, occurrences)
 	return r.closeAroundChanges(ctx)
+}
+
+// unknownReading refuses to retract what was never reported.
+var unknownReading = FieldError{
+	Pointer: "/source_event_id", Code: string(CodeNotFound), Detail: "There is no reading of this source, kind and id to retract.",
 }
 
 // said is what the source told before, by natural key.
@@ -114,16 +156,24 @@ func (r *recording) compare(row *observationRow, said map[string]*observationRow
 		said[row.NaturalKey] = row
 		r.changed = append(r.changed, row)
 		return ResultCreated
-	case !row.news(before):
+	case !row.news(before) && (!r.wholeStorms || !row.finalizes(before)):
 		return ResultUnchanged
 	default:
-		r.revised = append(r.revised, revisionRow{ObservationID: before.ID, Version: before.Version, Body: before.Body, RecordedAt: before.UpdatedAt})
+		r.revised = append(r.revised, before.superseded())
 		row.ID, row.CreatedAt, row.Version = before.ID, before.CreatedAt, before.Version+1
 		row.OccurrenceID = before.OccurrenceID
+		if row.isRetracted() {
+			row.retract(before)
+		}
 		said[row.NaturalKey] = row
 		r.changed = append(r.changed, row)
 		return ResultRevised
 	}
+}
+
+// superseded is what a source said, for the record.
+func (r *observationRow) superseded() revisionRow {
+	return revisionRow{ObservationID: r.ID, Version: r.Version, Body: r.Body, RecordedAt: r.UpdatedAt}
 }
 
 // distinct keeps the last word on each observation.
@@ -142,7 +192,9 @@ func distinct(rows []*observationRow) []*observationRow {
 }
 
 func (r *recording) write(ctx context.Context) error {
-	_, err := r.NewInsert().Model(&r.changed).On("conflict (id) do update").
+	rows := slices.Clone(r.changed) // written in the order in which decisions lock days
+	slices.SortFunc(rows, func(a, b *observationRow) int { return strings.Compare(a.NaturalKey, b.NaturalKey) })
+	_, err := r.NewInsert().Model(&rows).On("conflict (id) do update").
 		Set("version = excluded.version").Set("updated_at = excluded.updated_at").
 		Set("source_event_id = excluded.source_event_id").Set("occurred_at = excluded.occurred_at").
 		Set("stage = excluded.stage").Set("revision = excluded.revision").

@@ -20,8 +20,8 @@ type refusals struct {
 
 // refused is what makes two refusals the same.
 type refused struct {
-	kind                               ActorKind
-	name, client, partner, doing, code string
+	kind                                       ActorKind
+	name, issuer, client, partner, doing, code string
 }
 
 // Refused notes that somebody was refused for want of a permission; KeepRefusals
@@ -31,8 +31,9 @@ func (s *Service) Refused(actor Actor, refusal *Error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	doing := bounded(actor.Doing, "unnamed")
-	actor.Name, actor.Client, actor.Partner = bounded(actor.Name, ""), bounded(actor.Client, ""), bounded(actor.Partner, "")
-	key := refused{actor.Kind, actor.Name, actor.Client, actor.Partner, doing, string(refusal.Code)}
+	name, issuer := bounded(actor.subject(), ""), bounded(actor.Issuer, "")
+	actor.Client, actor.Partner = bounded(actor.Client, ""), bounded(actor.Partner, "")
+	key := refused{actor.Kind, name, issuer, actor.Client, actor.Partner, doing, string(refusal.Code)}
 	if line := r.lines[key]; line != nil {
 		line.Times++
 		return
@@ -46,8 +47,8 @@ func (s *Service) Refused(actor Actor, refusal *Error) {
 	}
 	reason := bounded(refusal.Detail, "")
 	r.lines[key] = &auditRow{
-		Outcome: AuditRefused, Operation: doing, ActorKind: actor.Kind, Actor: actor.Name, Client: actor.Client, Partner: textOrNil(actor.Partner),
-		Reason: &reason, Code: new(string(refusal.Code)), RequestID: textOrNil(actor.Request), Times: 1,
+		Outcome: AuditRefused, Operation: doing, ActorKind: actor.Kind, Actor: name, Issuer: textOrNil(issuer), Client: actor.Client,
+		Partner: textOrNil(actor.Partner), Reason: &reason, Code: new(string(refusal.Code)), RequestID: textOrNil(actor.Request), Times: 1,
 	}
 }
 

@@ -36,7 +36,8 @@ type waitingEvent struct {
 // late into a gap first, then what lies above the highest ordinal. One statement is
 // one snapshot, so an effect is never seen without its cause; it is taken after the
 // lock, so it sees all that the relay before it did. Whoever did not get the lock
-// reads nothing, nor does a transaction that has an id already: see keepNumbers.
+// reads nothing, nor does a transaction that has an id already: see keepNumbers. While a
+// restore of the database is open nothing is numbered: it may begin a new generation.
 const waitingEvents = `with relay as (select high, gaps from event_relay)
 select o.ordinal, o.partner, o.event_id, e.type, e.occurred_at, e.data_hash,
 	pg_snapshot_xmin(pg_current_snapshot())::text as horizon
@@ -46,7 +47,8 @@ from (
 	union all
 	(select ordinal, partner, event_id from event_outbox where ordinal > (select high from relay) order by ordinal limit $1)
 ) o cross join lateral (select type, occurred_at, sha256(data) as data_hash from events where id = o.event_id and partner = o.partner offset 0) e
-where current_setting('parapet.relay') = 'true' and pg_current_xact_id_if_assigned() is null order by o.ordinal limit $1`
+where current_setting('parapet.relay') = 'true' and pg_current_xact_id_if_assigned() is null
+	and not exists (select from database_restores where ended_at is null) order by o.ordinal limit $1`
 
 // lockRelay tries to become the relay until the end of the transaction, and notes
 // whether it did for the statement that follows in the same round trip.
@@ -71,7 +73,9 @@ const (
 // end of the relay's snapshot would not do: it is one above the highest id that has
 // ended, and transactions above that may be running.
 const keepNumbers = `with numbered as (
-	insert into event_numbers (partner, sequence, event_id, hash, type) select * from unnest($1::text[], $2::bigint[], $3::uuid[], $4::bytea[], $9::text[])),
+	insert into event_numbers (partner, sequence, event_id, hash, type, generation)
+	select n.*, coalesce(g.generation, 1) from unnest($1::text[], $2::bigint[], $3::uuid[], $4::bytea[], $9::text[]) as n (partner, sequence, event_id, hash, type)
+		left join (select partner, max(generation) as generation from feed_generations group by 1) g on g.partner = n.partner),
 gone as (delete from event_outbox where ordinal = any($5::bigint[])),
 moved as (select greatest(high, $6::bigint) as high,
 	gaps + int8multirange(int8range(high + 1, greatest(high, $6::bigint) + 1))

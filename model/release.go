@@ -43,6 +43,8 @@ type Release struct {
 	Unclear           bool          // a call under this key ended without a clear answer, or nobody knows how; see Sent
 	Lease             time.Duration // from before the intent: nothing may be sent later
 	Underway          bool          // a call has no known end and its lease has not ended; see Sent
+	Settled           bool          // neither with the rail under this key nor released under it any more; see Sent
+	Barred            bool          // a report line that nobody answered names its policy; see Sent
 	AskOnly           bool          // releases are stopped: nothing is sent again, also not under this key
 	Elsewhere         *RailIdentity // the other bank that was called under this key and alone knows its end: this one is neither asked nor sent to
 	Amount            money.Money
@@ -129,11 +131,14 @@ func (u *unit) intend(ctx context.Context, rail RailIdentity, slice []outgoing) 
 	orders = make([]*Release, len(slice))
 	for i, out := range slice {
 		row, method := out.row, known.methods[*out.row.PayoutMethodID]
-		switch reason := known.stops(row, method); {
+		barred := u.isBarred(row, known.barring)
+		switch reason := known.stops(out.claim, row, method); {
 		case reason != "":
 			err = u.blockLocked(out.claim, row, reason)
 		case known.stopped && row.Status == PayoutPending:
-			err = u.wait(out.claim, row)
+			err = u.wait(out.claim, row, stoppedSentence)
+		case barred && row.Status == PayoutPending:
+			err = u.wait(out.claim, row, barredSentence)
 		default:
 			number, sealed := method.number(u.svc.keys)
 			if sealed != nil {
@@ -142,6 +147,7 @@ func (u *unit) intend(ctx context.Context, rail RailIdentity, slice []outgoing) 
 			}
 			err = u.set(out.claim, row)
 			orders[i] = u.order(row, method, number, known)
+			orders[i].AskOnly = known.stopped || barred
 		}
 		if err != nil {
 			return nil, nil, err
@@ -172,6 +178,5 @@ func (u *unit) order(row *payoutRow, method *payoutMethodRow, number account.Num
 	if used.first != nil {
 		order.Doubt, order.Age, order.Elsewhere = true, u.now.Sub(*used.first), used.elsewhere
 	}
-	order.AskOnly = known.stopped
 	return order
 }

@@ -15,7 +15,9 @@ type known struct {
 	used    map[string]use
 	givenUp map[string][]string // by key: those of its debt that the rail may still pay under
 	given   map[string]int      // how many consented to what a digest names
+	arrived map[uuid.UUID]bool  // payouts whose beneficiary has the money, see arrivalRow
 	stopped bool                // releases are, while this transaction lasts
+	barring barringLines
 }
 
 // use is how a key was used before.
@@ -29,11 +31,15 @@ type use struct {
 
 // stops looks once more, at the last moment, at what made a payout pending: whatever
 // went wrong on the way here, nothing goes to an account that is not verified, or
-// without the consents.
-func (k *known) stops(row *payoutRow, method *payoutMethodRow) BlockedReason {
+// without the consents, or for what its source retracted.
+func (k *known) stops(claim *claimRow, row *payoutRow, method *payoutMethodRow) BlockedReason {
 	switch {
 	case row.Status != PayoutPending:
 		return ""
+	case k.arrived[row.ID]:
+		return BlockedRailMismatch
+	case claim.isHeld():
+		return BlockedCompliance
 	case method == nil || method.Status != MethodVerified:
 		return BlockedMethodUnverified
 	case row.ApprovalsNeeded > 0 && k.given[row.digest(method)] < row.ApprovalsNeeded:
@@ -44,8 +50,10 @@ func (k *known) stops(row *payoutRow, method *payoutMethodRow) BlockedReason {
 }
 
 func (u *unit) knownOf(ctx context.Context, rail RailIdentity, slice []outgoing) (*known, error) {
-	k := &known{methods: map[uuid.UUID]*payoutMethodRow{}, used: map[string]use{}, givenUp: map[string][]string{}, given: map[string]int{}}
+	k := &known{methods: map[uuid.UUID]*payoutMethodRow{}, used: map[string]use{}, givenUp: map[string][]string{}, given: map[string]int{}, arrived: map[uuid.UUID]bool{}, barring: barringLines{}}
 	u.queueStopped(&k.stopped)
+	u.queueArrived(slice, k.arrived)
+	u.queueBars(slice, k.barring)
 	var methods, payouts, guarded []uuid.UUID
 	var keys []string
 	for _, out := range slice {

@@ -21,19 +21,25 @@ func (u *unit) stepPayout(claim *claimRow, row *payoutRow, to PayoutStatus, summ
 
 // blockLocked moves a locked payout to blocked in memory, or changes why it is.
 func (u *unit) blockLocked(claim *claimRow, row *payoutRow, reason BlockedReason) error {
+	return u.blockChanged(claim, row, reason, methodChange{})
+}
+
+// blockChanged is blockLocked for a payout whose method may have changed.
+func (u *unit) blockChanged(claim *claimRow, row *payoutRow, reason BlockedReason, change methodChange) error {
 	was := row.BlockedReason
 	row.BlockedReason, row.NextAttemptAt = &reason, nil
 	if !row.held() {
 		row.HeldOver = nil
 	}
+	summary := blockedSentence(reason) + change.sentence
 	switch {
 	case row.Status != PayoutBlocked:
-		return u.stepPayout(claim, row, PayoutBlocked, blockedSentence(reason))
-	case was != nil && *was == reason:
+		return u.stepPayout(claim, row, PayoutBlocked, summary)
+	case was != nil && *was == reason && !change.made:
 		return nil
 	default:
 		u.touch(&row.header)
-		return u.sayPayout(claim, row, row.stands(), EventPayoutUpdated, blockedSentence(reason))
+		return u.sayPayout(claim, row, row.stands(), EventPayoutUpdated, summary)
 	}
 }
 

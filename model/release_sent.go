@@ -2,6 +2,7 @@ package model
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -15,7 +16,8 @@ import (
 // Sent are the orders that went to a bank under keys, as the last call under each
 // carried them: for the rail's word that comes another way than as an answer, and
 // for files that are written after the answer. A key that was never used with the
-// rail is missing.
+// rail is missing. An account that cannot be opened is named in the error, beside the
+// other orders.
 func (s *Service) Sent(ctx context.Context, rail RailIdentity, keys []string) (map[string]*Release, error) {
 	owners, err := payoutsOfKeys(ctx, s.db, keys)
 	if err != nil || len(owners) == 0 {
@@ -36,24 +38,35 @@ func (s *Service) Sent(ctx context.Context, rail RailIdentity, keys []string) (m
 	if err != nil {
 		return nil, err
 	}
+	reported, barred, err := s.reportedOrders(ctx, keys, ids)
+	if err != nil {
+		return nil, err
+	}
+	var sealed error
 	sent := make(map[string]*Release, len(attempts))
 	for _, attempt := range attempts {
 		row := payouts[attempt.PayoutID]
+		if row == nil {
+			continue // it has no account
+		}
 		method := methods[*row.PayoutMethodID]
-		if len(method.Sealed) == 0 {
+		if method == nil || len(method.Sealed) == 0 {
 			continue
 		}
 		number, err := method.number(s.keys)
 		if err != nil {
-			return nil, fmt.Errorf("open account of %s: %w", nounPayoutMethod.id(method.ID), err)
+			sealed = errors.Join(sealed, fmt.Errorf("open account of %s: %w", nounPayoutMethod.id(method.ID), err))
+			continue
 		}
 		sent[attempt.Key] = &Release{
 			Partner: row.Partner, PayoutID: nounPayout.id(row.ID), Attempt: attempt.Number, Key: attempt.Key, Underway: attempt.Underway,
 			Unclear: attempt.Unclear, RefusalNoticed: attempt.RefusalNoticed,
-			Amount: row.money(), Number: number, Beneficiary: account.Beneficiary{Name: method.BeneficiaryName, Country: method.BeneficiaryCountry},
+			Settled: row.Status != PayoutReleased && !row.underway() || attempt.Key != row.key() || reported[attempt.Key],
+			Barred:  barred[row.ID],
+			Amount:  row.money(), Number: number, Beneficiary: account.Beneficiary{Name: method.BeneficiaryName, Country: method.BeneficiaryCountry},
 		}
 	}
-	return sent, nil
+	return sent, sealed
 }
 
 // sentRow is the last call under a key, with what is true of all of them.
@@ -85,4 +98,27 @@ func (s *Service) paid(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]*pay
 		return nil, nil, fmt.Errorf("read payout methods: %w", err)
 	}
 	return payouts, methods, nil
+}
+
+// reportedOrders are the keys under which a bank reported that it has the order, and the
+// payouts that a line of no known debt bars.
+func (s *Service) reportedOrders(ctx context.Context, keys []string, ids []uuid.UUID) (reported map[string]bool, barred map[uuid.UUID]bool, err error) {
+	var known []string
+	err = s.db.NewRaw("select distinct key from rail_report_lines where payout_id in (?) and key in (?) and result = ?", bun.List(ids), bun.List(keys), ResultUnderway).Scan(ctx, &known)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read report lines: %w", err)
+	}
+	var waiting []uuid.UUID
+	err = s.db.NewRaw("select po.id from payouts po where po.id in (?) and "+policyIsBarred, bun.List(ids)).Scan(ctx, &waiting)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read findings: %w", err)
+	}
+	reported, barred = make(map[string]bool, len(known)), make(map[uuid.UUID]bool, len(waiting))
+	for _, key := range known {
+		reported[key] = true
+	}
+	for _, id := range waiting {
+		barred[id] = true
+	}
+	return reported, barred, nil
 }

@@ -100,13 +100,8 @@ func (u *unit) enter(ctx context.Context, rail RailIdentity, slice []outgoing, o
 // due locks payouts that are ready to go out and that nobody else works on, and their
 // claims before them. It waits for no lock.
 func (u *unit) due(ctx context.Context, most int) ([]outgoing, error) {
-	claims := make([]claimRow, 0, most)
-	text := u.svc.texts.of((*claimRow)(nil), "lock due", func() string { // with what it takes to go on with their stories
-		return u.NewSelect().Model((*claimRow)(nil)).Column("c.id", "c.partner", "c.updated_at", "c.timeline_sequence", "c.told_at").Join("JOIN payouts AS po ON po.claim_id = c.id AND po.partner = c.partner").
-			Where("po.status = 'pending' AND po.next_attempt_at <= $1").String() +
-			" ORDER BY po.next_attempt_at LIMIT $2 FOR NO KEY UPDATE OF c SKIP LOCKED"
-	})
-	if err := u.svc.preparedRows(ctx, u.pg, &claims, text, u.now, most); err != nil || len(claims) == 0 {
+	claims, err := u.dueClaims(ctx, most)
+	if err != nil || len(claims) == 0 {
 		return nil, explain(err)
 	}
 	ids := make([]uuid.UUID, len(claims))
@@ -115,7 +110,7 @@ func (u *unit) due(ctx context.Context, most int) ([]outgoing, error) {
 		ids[i], byID[claims[i].ID] = claims[i].ID, &claims[i]
 	}
 	rows := make([]payoutRow, 0, len(claims))
-	text = u.svc.texts.of((*payoutRow)(nil), "lock due", func() string {
+	text := u.svc.texts.of((*payoutRow)(nil), "lock due", func() string {
 		return u.NewSelect().Model((*payoutRow)(nil)).Where("po.claim_id = any($1) and po.status = 'pending' and po.next_attempt_at <= $2").
 			OrderExpr("po.id").For("NO KEY UPDATE SKIP LOCKED").String()
 	})

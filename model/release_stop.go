@@ -19,10 +19,10 @@ type stopRow struct {
 
 	ID           uuid.UUID `bun:",pk,type:uuid"`
 	StoppedAt    time.Time
-	StoppedBy    string
+	StoppedBy    personID
 	Reason       string
 	ResumedAt    *time.Time
-	ResumedBy    *string
+	ResumedBy    *personID
 	ResumeReason *string
 	Acknowledged bool
 }
@@ -30,17 +30,23 @@ type stopRow struct {
 // ReleaseStop is a time in which no payout is sent to a rail. Payouts that are due
 // wait; what was sent before is still asked about.
 type ReleaseStop struct {
-	StoppedAt    time.Time
-	StoppedBy    string // an operator, or parapet
-	Reason       string
-	ResumedAt    *time.Time // nil while it stands
-	ResumedBy    *string
-	ResumeReason *string
-	Acknowledged bool // it was ended although an invariant was violated
+	StoppedAt       time.Time
+	StoppedBy       string  // an operator, as the issuer calls them, or parapet
+	StoppedByIssuer *string // nil for parapet
+	Reason          string
+	ResumedAt       *time.Time // nil while it stands
+	ResumedBy       *string
+	ResumedByIssuer *string
+	ResumeReason    *string
+	Acknowledged    bool // it was ended although an invariant was violated
 }
 
 func (r *stopRow) public() *ReleaseStop {
-	return &ReleaseStop{r.StoppedAt, r.StoppedBy, r.Reason, r.ResumedAt, r.ResumedBy, r.ResumeReason, r.Acknowledged}
+	resumedBy, issuer := r.ResumedBy.optional()
+	return &ReleaseStop{
+		StoppedAt: r.StoppedAt, StoppedBy: r.StoppedBy.name(), StoppedByIssuer: r.StoppedBy.issuer(), Reason: r.Reason,
+		ResumedAt: r.ResumedAt, ResumedBy: resumedBy, ResumedByIssuer: issuer, ResumeReason: r.ResumeReason, Acknowledged: r.Acknowledged,
+	}
 }
 
 // StopRequest stops the release of payouts.
@@ -71,8 +77,8 @@ func (s *Service) StopReleases(ctx context.Context, actor Actor, in StopRequest)
 		if standing != nil {
 			return nil, Fail(CodeStateConflict, "Releases are stopped already, since %s.", standing.StoppedAt.Format(time.RFC3339))
 		}
-		row := &stopRow{ID: newID(), StoppedAt: u.now, StoppedBy: actor.Name, Reason: in.Reason}
-		if err := insert(ctx, u, row); err != nil {
+		row := &stopRow{ID: newID(), StoppedAt: u.now, StoppedBy: actor.personID(), Reason: in.Reason}
+		if err := u.insertStop(ctx, row); err != nil {
 			return nil, err
 		}
 		return row, u.answered(statusOK, "", &ReleasesStopped{Stop: row.public()})
@@ -102,44 +108,6 @@ func (r *Replay) withLeaving(left *Leaving) error {
 	return &again
 }
 
-// ResumeReleases lets payouts go out again. What stood violated and what changed
-// lately is checked once more; while an invariant is violated it is refused, unless
-// the operator acknowledges: what stands violated then stops nothing any more, what
-// comes after does. Operators only. Errors: validation_failed, state_conflict.
-func (s *Service) ResumeReleases(ctx context.Context, actor Actor, in ResumeRequest) (*ReleaseStop, error) {
-	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
-		return nil, err
-	}
-	if err := s.CheckChanged(ctx); err != nil {
-		return nil, explain(err)
-	}
-	return s.stopChange(ctx, actor, in.Reason, func(ctx context.Context, u *unit, standing *stopRow) (*stopRow, error) {
-		if standing == nil {
-			return nil, Fail(CodeStateConflict, "Releases are not stopped.")
-		}
-		row := standing
-		violated, err := u.unacknowledged(ctx)
-		switch {
-		case err != nil:
-			return nil, err
-		case violated != "" && !in.Acknowledge:
-			return nil, Fail(CodeStateConflict, "Invariants are violated: %s Put that right, or acknowledge it.", violated)
-		case violated != "":
-			_, err := u.NewUpdate().Model((*violationRow)(nil)).Set("acknowledged_at = ?, acknowledged_by = ?", u.now, actor.Name).
-				Where("acknowledged_at is null").Exec(ctx)
-			if err != nil {
-				return nil, fmt.Errorf("acknowledge violations: %w", err)
-			}
-		}
-		row.ResumedAt, row.ResumedBy, row.ResumeReason, row.Acknowledged = &u.now, &actor.Name, &in.Reason, violated != ""
-		_, err = u.NewUpdate().Model(row).Column("resumed_at", "resumed_by", "resume_reason", "acknowledged").WherePK().Exec(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("end a stop: %w", err)
-		}
-		return row, u.answered(statusOK, "", row.public())
-	})
-}
-
 // stopChange is an operator's change of whether payouts are released.
 func (s *Service) stopChange(ctx context.Context, actor Actor, reason string, do func(context.Context, *unit, *stopRow) (*stopRow, error)) (*ReleaseStop, error) {
 	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
@@ -165,6 +133,14 @@ func (s *Service) stopChange(ctx context.Context, actor Actor, reason string, do
 		return nil
 	})
 	return stop, err
+}
+
+// insertStop begins a stop; it ends the run that resumes releases, where one does.
+func (u *unit) insertStop(ctx context.Context, row *stopRow) error {
+	if err := insert(ctx, u, row); err != nil {
+		return err
+	}
+	return u.stopResumption(ctx)
 }
 
 // standingStop locks the stop that stands; nil without. Two that stop at once meet at
@@ -210,26 +186,12 @@ func (u *unit) stopViolated(ctx context.Context) error {
 	if standing, err := u.standingStop(ctx); err != nil || standing != nil {
 		return err
 	}
-	_, err = u.NewInsert().Model(&stopRow{ID: newID(), StoppedAt: u.now, StoppedBy: u.actor.Name, Reason: "An invariant is violated: " + violated}).
+	_, err = u.NewInsert().Model(&stopRow{ID: newID(), StoppedAt: u.now, StoppedBy: u.actor.personID(), Reason: "An invariant is violated: " + violated}).
 		On("conflict do nothing").Exec(ctx)
-	return err
-}
-
-// ReleaseStops are the last stops, the newest first; the first stands where it has no
-// end. Operators only.
-func (s *Service) ReleaseStops(ctx context.Context, actor Actor, most int) ([]ReleaseStop, error) {
-	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
-		return nil, err
+	if err != nil {
+		return fmt.Errorf("stop releases: %w", err)
 	}
-	var rows []stopRow
-	if err := s.db.NewSelect().Model(&rows).OrderExpr("rs.id desc").Limit(int64(most)).Scan(ctx); err != nil {
-		return nil, explain(fmt.Errorf("list stops: %w", err))
-	}
-	stops := make([]ReleaseStop, len(rows))
-	for i := range rows {
-		stops[i] = *rows[i].public()
-	}
-	return stops, nil
+	return u.stopResumption(ctx)
 }
 
 // Stopped tells whether the release of payouts is stopped now, for what sends money
@@ -239,37 +201,16 @@ func (s *Service) Stopped(ctx context.Context) (stopped bool, err error) {
 	return stopped, explain(err)
 }
 
-// wait lets a payout that is due wait for the end of a stop, and says so.
-func (u *unit) wait(claim *claimRow, row *payoutRow) error {
+// Why a payout that is due waits.
+const (
+	stoppedSentence = "Parapet has stopped sending payouts for the moment; this one goes out when it goes on."
+	barredSentence  = "The rail reports a payment for the policy that nobody knows; this payout waits until an operator has answered it."
+)
+
+// wait lets a payout that is due wait for the end of a stop, or of what bars its policy,
+// and says so.
+func (u *unit) wait(claim *claimRow, row *payoutRow, sentence string) error {
 	row.NextAttemptAt = nil
 	u.touch(&row.header)
-	return u.sayPayout(claim, row, row.stands(), EventPayoutUpdated, "Parapet has stopped sending payouts for the moment; this one goes out when it goes on.")
-}
-
-// resumePayouts lets payouts go on that waited for the end of a stop.
-func (u *unit) resumePayouts(ctx context.Context) (int, error) {
-	var ids []uuid.UUID
-	err := u.NewRaw(`select id from payouts where status = 'pending' and next_attempt_at is null
-		and not exists (select from release_stops where resumed_at is null) order by id limit ?`, sweepSize).Scan(ctx, &ids)
-	if err != nil || len(ids) == 0 {
-		return 0, err
-	}
-	slice, err := u.lockPayouts(ctx, "", ids)
-	if err != nil {
-		return 0, err
-	}
-	for _, out := range slice {
-		row := out.row
-		if row.Status != PayoutPending || row.NextAttemptAt != nil {
-			continue
-		}
-		row.NextAttemptAt = &u.now
-		u.touch(&row.header)
-		if err := u.sayPayout(out.claim, row, row.stands(), EventPayoutUpdated, "Parapet sends payouts again; this one goes out."); err != nil {
-			return 0, err
-		}
-		u.release(row)
-	}
-	u.keepPayouts(slice)
-	return len(ids), nil
+	return u.sayPayout(claim, row, row.stands(), EventPayoutUpdated, sentence)
 }

@@ -15,7 +15,8 @@ import (
 // Report is what a rail says it moved, before its lines.
 type Report struct {
 	Rail string
-	Name string // what the rail, or whoever brings it, calls it
+	Bank *RailIdentity // that made it; nil where a person brings it: the name of the rail decides
+	Name string        // what the rail, or whoever brings it, calls it
 	// Lines and Sums, by currency, are what the report says of itself. Nil where the
 	// reader vouches for the whole, as a rail's own reader does.
 	Lines *int
@@ -63,9 +64,11 @@ type reportRow struct {
 	CreatedAt time.Time
 	Rail      string
 	Name      string
-	Author    string
+	Author    personID
 	Digest    string
 	Lines     int
+
+	RailIdentity *string
 }
 
 // Reconcile takes a report and holds every line against its payout. It is taken
@@ -84,16 +87,19 @@ func (s *Service) Reconcile(ctx context.Context, actor Actor, in Report, read fu
 		return nil, err
 	}
 	defer func() { _ = spool.close() }()
-	row := &reportRow{ID: newID(), Rail: in.Rail, Name: in.Name, Author: actor.Name, Lines: spool.count, Digest: spool.digest()}
+	row := &reportRow{ID: newID(), Rail: in.Rail, Name: in.Name, Author: actor.personID(), Lines: spool.count, Digest: spool.digest()}
+	if in.Bank != nil {
+		row.RailIdentity = in.Bank.column()
+	}
 	again, err := s.saveReport(ctx, actor, row, spool)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.drain(ctx, sweepSize, (*unit).matchLines); err != nil {
+	if err := s.matchReports(ctx, allTurns); err != nil {
 		return nil, err
 	}
 	if in.Until != nil { // also again: whoever took it may have died before
-		if err := s.change(ctx, System(), func(ctx context.Context, u *unit) error { return u.missing(ctx, row, *in.Until) }); err != nil {
+		if err := s.change(ctx, System(), func(ctx context.Context, u *unit) error { return u.missingFrom(ctx, row, *in.Until) }); err != nil {
 			return nil, err
 		}
 	}
@@ -128,21 +134,6 @@ func (s *Service) saveReport(ctx context.Context, actor Actor, row *reportRow, s
 		return true, nil
 	}
 	return false, err
-}
-
-// missing finds the payouts that went out before the report was made and that no
-// report has confirmed. What a report misses it misses once: a finding of it that was
-// closed stays closed.
-func (u *unit) missing(ctx context.Context, row *reportRow, until time.Time) error {
-	_, err := u.NewRaw(`insert into findings (id, created_at, kind, rail, report_id, partner, payout_id)
-		select gen_random_uuid(), ?0, 'missing', ?1, ?2, po.partner, po.id from payouts po
-		where po.status = 'released' and po.provider = ?1 and po.released_at < ?3
-			and not exists (select from findings f where f.payout_id = po.id and f.partner = po.partner and f.kind = 'missing' and f.report_id = ?2)
-		on conflict (payout_id, partner) where kind = 'missing' and closed_at is null do nothing`, u.now, row.Rail, row.ID, until).Exec(ctx)
-	if err != nil {
-		return fmt.Errorf("find what is missing: %w", err)
-	}
-	return nil
 }
 
 func (s *Service) reconciliation(ctx context.Context, id uuid.UUID, again bool) (*Reconciliation, error) {

@@ -7,11 +7,14 @@ import (
 )
 
 // ReportDays are the UTC days, oldest first, of which a rail's report is still to be
-// taken: from the first payment it was asked for to the day before until.
+// taken: from the first payment it was asked for to the day before until. While no worker
+// records heartbeats the days count from the last one too: the database may have been
+// restored to before its first payment.
 func (s *Service) ReportDays(ctx context.Context, rail string, until time.Time) ([]time.Time, error) {
 	var days []time.Time
 	err := s.db.NewRaw(`select d.day at time zone 'UTC' as day
-		from generate_series((select date_trunc('day', (min(started_at) - (select shift from clock)) at time zone 'UTC') from payout_attempts where rail = ?0),
+		from generate_series(least((select date_trunc('day', (min(started_at) - (select shift from clock)) at time zone 'UTC') from payout_attempts where rail = ?0),
+				(select date_trunc('day', heartbeat_at at time zone 'UTC') from database_identity)),
 			(?1::timestamptz at time zone 'UTC')::date - 1, interval '1 day') as d (day)
 		where not exists (select from rail_report_days t where t.rail = ?0 and t.day = d.day) order by 1`, rail, until).Scan(ctx, &days)
 	if err != nil {

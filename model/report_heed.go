@@ -12,7 +12,7 @@ import (
 // LineResult is what a line of a report comes to.
 type LineResult = string
 
-// The results of a line. The last five are findings.
+// The results of a line. From unknown on they are findings.
 const (
 	ResultReconciled  LineResult = "reconciled"
 	ResultReturned    LineResult = "returned"
@@ -23,6 +23,8 @@ const (
 	ResultBeneficiary LineResult = "beneficiary" // another account
 	ResultState       LineResult = "state"       // money moved for a payout that was not with the rail
 	ResultDuplicate   LineResult = "duplicate"   // it was reported before
+	ResultReversed    LineResult = "reversed"    // money that had come back went out again
+	ResultUnmatched   LineResult = "unmatched"   // the line could not be matched; see Finding.Detail
 )
 
 // FindingMissing is a payout that no report has confirmed.
@@ -30,28 +32,25 @@ const FindingMissing FindingKind = "missing"
 
 // FindingKinds lists what a report and our payouts can differ in.
 func FindingKinds() []FindingKind {
-	return []FindingKind{FindingMissing, ResultUnknown, ResultAmount, ResultBeneficiary, ResultState, ResultDuplicate, FindingContradiction}
+	return []FindingKind{FindingMissing, ResultUnknown, ResultAmount, ResultBeneficiary, ResultState, ResultDuplicate, ResultReversed, ResultUnmatched, FindingContradiction, FindingPaidTwice}
 }
 
 // heed does what one line says.
 func (m *matching) heed(ctx context.Context, line *lineRow) (LineResult, error) {
-	if line.payout == nil {
-		return ResultUnknown, nil
-	}
-	out, ok := m.locked[*line.payout]
-	if !ok || out.row.Provider != nil && *out.row.Provider != line.Rail {
+	out, ok := m.payoutOf(line)
+	if !ok || !m.gaveTo(line) {
 		return ResultUnknown, nil
 	}
 	m.told = append(m.told, out.row.ID)
 	switch line.Status {
 	case LineSettled:
-		return m.settled(out, line)
+		return m.settled(ctx, out, line)
 	case LineReturned:
 		return m.returned(ctx, out, line)
 	case LineRejected:
 		return m.rejected(ctx, out, line)
 	default:
-		return ResultUnderway, nil
+		return m.sending(ctx, out, line)
 	}
 }
 
@@ -79,27 +78,56 @@ func (r *payoutRow) gaveUp(key string) bool {
 
 // astray tells whether the rail says that it paid another account.
 func (m *matching) astray(row *payoutRow, line *lineRow) bool {
-	if line.Account == "" || row.PayoutMethodID == nil {
+	method := row.PayoutMethodID
+	if method == nil {
+		method = m.meant[row.ID]
+	}
+	if line.Account == "" || method == nil {
 		return false
 	}
-	meant, known := m.accounts[*row.PayoutMethodID]
-	return known && line.Account != meant
+	account, known := m.accounts[*method]
+	return known && line.Account != account
+}
+
+// differs tells why a settlement does not confirm the payout; empty when it does.
+func (m *matching) differs(ctx context.Context, out outgoing, line *lineRow) (LineResult, error) {
+	row := out.row
+	if err := m.prepareAdoption(ctx, out, line); err != nil {
+		return "", err
+	}
+	why := row.differs(line)
+	switch {
+	case why != "":
+		return why, nil
+	case row.Status == PayoutReconciled:
+		return ResultDuplicate, nil
+	case row.Status == PayoutReturned:
+		return m.afterReturn(ctx, row, line)
+	case m.astray(row, line):
+		return ResultBeneficiary, nil
+	case row.underway() || row.Status == PayoutReleased || m.unsent(row, line):
+		return "", nil
+	default:
+		return ResultState, nil
+	}
 }
 
 // settled confirms a payout; success reported settles every doubt. Money that moved
 // otherwise than it was sent keeps the payout from being sent once more.
-func (m *matching) settled(out outgoing, line *lineRow) (LineResult, error) {
-	row, why := out.row, out.row.differs(line)
+func (m *matching) settled(ctx context.Context, out outgoing, line *lineRow) (LineResult, error) {
+	row := out.row
+	why, err := m.differs(ctx, out, line)
 	switch {
-	case row.Status == PayoutReconciled || row.Status == PayoutReturned:
-		return ResultDuplicate, nil
-	case why == "" && m.astray(row, line):
-		why = ResultBeneficiary
-	case why == "" && (row.Status == PayoutPending || row.Status == PayoutBlocked || row.Status == PayoutCancelled):
-		why = ResultState
-	}
-	if why != "" {
-		return why, m.bar(out.claim, row, why == ResultState)
+	case err != nil:
+		return "", err
+	case why == ResultDuplicate:
+		return why, nil
+	case why != "":
+		return why, m.bar(out.claim, row, line, why == ResultState || why == ResultReversed)
+	case m.unsent(row, line):
+		if err := m.adopt(out, line); err != nil {
+			return "", err
+		}
 	}
 	if row.underway() {
 		if err := m.accepted(out, line); err != nil {
@@ -108,25 +136,6 @@ func (m *matching) settled(out outgoing, line *lineRow) (LineResult, error) {
 	}
 	row.ReconciledAt = &m.now
 	return ResultReconciled, m.stepPayout(out.claim, row, PayoutReconciled, fmt.Sprintf("The rail's report confirms the payout of %s.", row.money()))
-}
-
-// bar keeps what its beneficiary may have already from being sent once more: a payout,
-// or what takes the place of one that was given up, where the whole of it arrived.
-func (m *matching) bar(claim *claimRow, row *payoutRow, whole bool) error {
-	again := slices.IndexFunc(m.siblings[claim.ID], func(p *payoutRow) bool { return p.ReplacesPayoutID != nil && *p.ReplacesPayoutID == row.ID })
-	switch {
-	case row.Status == PayoutCancelled && !row.Settled && whole && again >= 0:
-		row = m.siblings[claim.ID][again]
-		if _, locked := m.locked[row.ID]; !locked { // the claim is, and with it all its payouts
-			m.since(&row.header)
-			m.locked[row.ID] = outgoingOf(claim, row)
-		}
-		return m.bar(claim, row, whole)
-	case row.underway() || row.Status == PayoutPending || row.Status == PayoutBlocked:
-		return m.blockLocked(claim, row, BlockedRailMismatch)
-	default:
-		return nil
-	}
 }
 
 // accepted is the rail's answer that did not arrive.
@@ -143,10 +152,20 @@ func (m *matching) accepted(out outgoing, line *lineRow) error {
 // returned takes back a payout whose money came back and makes the one that takes
 // its place. What came back had gone out, so a doubt ends too.
 func (m *matching) returned(ctx context.Context, out outgoing, line *lineRow) (LineResult, error) {
+	if err := m.prepareAdoption(ctx, out, line); err != nil {
+		return "", err
+	}
 	row, why := out.row, out.row.differs(line)
+	if why != ResultAmount {
+		m.forgetArrival(row, line)
+	}
 	switch {
-	case row.Status == PayoutReturned:
+	case row.Status == PayoutReturned && why == "":
 		return ResultDuplicate, nil
+	case why == "" && m.unsent(row, line):
+		if err := m.adopt(out, line); err != nil {
+			return "", err
+		}
 	case row.underway() && why == "":
 		if err := m.accepted(out, line); err != nil {
 			return "", err
@@ -166,8 +185,11 @@ func (m *matching) returned(ctx context.Context, out outgoing, line *lineRow) (L
 	if err != nil {
 		return "", err
 	}
-	m.again = append(m.again, again)
+	m.again, m.replaced[out.claim.ID] = append(m.again, again), true
 	m.siblings[out.claim.ID] = append(m.siblings[out.claim.ID], again)
+	if m.hasArrived(again) {
+		return ResultReturned, m.blockLocked(out.claim, again, BlockedRailMismatch)
+	}
 	return ResultReturned, nil
 }
 
@@ -176,6 +198,8 @@ func (m *matching) returned(ctx context.Context, out outgoing, line *lineRow) (L
 func (m *matching) rejected(ctx context.Context, out outgoing, line *lineRow) (LineResult, error) {
 	row := out.row
 	switch {
+	case m.unsent(row, line):
+		return ResultRefused, m.refuseUnsent(out, line)
 	case row.Status == PayoutBlocked, row.Status == PayoutReturned, row.gaveUp(line.Key):
 		return ResultRefused, nil // it is known
 	case row.Status == PayoutReleased:
@@ -215,16 +239,16 @@ func (m *matching) become(ctx context.Context, claim *claimRow, to ClaimStatus, 
 	return m.sayClaim(claim, kind, parts, summary)
 }
 
-// find keeps a line that does not fit.
+// find keeps a line that does not fit, unless it was kept before.
 func (m *matching) find(line *lineRow) {
 	if !slices.Contains(FindingKinds(), *line.Result) {
 		return
 	}
-	row := &findingRow{ID: newID(), CreatedAt: m.now, Kind: *line.Result, Rail: line.Rail, ReportID: &line.ReportID, Line: &line.Number}
-	if line.payout != nil {
-		if out, ok := m.locked[*line.payout]; ok {
-			row.Partner, row.PayoutID = &out.row.Partner, &out.row.ID
-		}
+	row := &findingRow{ID: newID(), CreatedAt: m.now, Kind: *line.Result, Rail: &line.Rail, ReportID: &line.ReportID, Line: &line.Number}
+	if out, ok := m.payoutOf(line); ok {
+		row.Partner, row.PayoutID, row.PolicyID = &out.row.Partner, &out.row.ID, &out.row.PolicyID
+	} else if line.policy != nil {
+		row.Partner, row.PolicyID = &line.policy.Partner, &line.policy.ID
 	}
 	m.findings = append(m.findings, row)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
@@ -25,9 +26,13 @@ type lineRow struct {
 	Account   string
 	Status    string
 	Code      string
+	At        time.Time
 	Result    *string
+	PayoutID  *uuid.UUID `bun:"type:uuid"`
 
-	payout *uuid.UUID
+	named  railKey // the parsed key; zero where it is none of ours
+	bank   string  // whose report it is; empty where it has no identity
+	policy *policyRow
 }
 
 // matching holds a slice of lines against their payouts, in memory, and writes what
@@ -38,56 +43,72 @@ type matching struct {
 	lines    []*lineRow
 	locked   map[uuid.UUID]outgoing
 	siblings map[uuid.UUID][]*payoutRow // by claim, oldest first
+	given    map[string][]recipient     // by key
+	arrived  map[arrival]bool           // money that is known to have arrived under keys
 	accounts map[uuid.UUID]string       // masked, by payout method
+	meant    map[uuid.UUID]*uuid.UUID   // the payout method of payouts that have none yet
+	replaced map[uuid.UUID]bool         // claims for which this slice has made a payout
 	again    []*payoutRow               // that take a returned one's place
 	findings []*findingRow
 	told     []uuid.UUID // payouts of which a line tells
 	changed  map[uuid.UUID]*claimRow
 }
 
-// matchLines matches a batch of lines, the oldest first. One process does so at a
-// time: a return must not overtake its payment.
-func (u *unit) matchLines(ctx context.Context) (int, error) {
-	if _, err := u.NewRaw("select pg_advisory_xact_lock(hashtext('match reports'))").Exec(ctx); err != nil {
-		return 0, fmt.Errorf("lock matching: %w", err)
+// matchLines matches up to most lines, the oldest first, and reports whether more may
+// wait. One process does so at a time: a return must not overtake its payment. A slice
+// ends before a line about a claim for which it has made a payout, because that payout
+// can only be changed once it is saved.
+func (u *unit) matchLines(ctx context.Context, most int) (more bool, err error) {
+	if _, err := u.NewRaw("select " + matchLock).Exec(ctx); err != nil {
+		return false, fmt.Errorf("lock matching: %w", err)
 	}
-	m := matching{unit: u, locked: map[uuid.UUID]outgoing{}, siblings: map[uuid.UUID][]*payoutRow{}, accounts: map[uuid.UUID]string{}, changed: map[uuid.UUID]*claimRow{}}
-	err := u.NewSelect().Model(&m.lines).Where("rl.result is null").OrderExpr("rl.report_id, rl.number").Limit(sweepSize).Scan(ctx)
+	m := matching{
+		unit: u, locked: map[uuid.UUID]outgoing{}, siblings: map[uuid.UUID][]*payoutRow{}, given: map[string][]recipient{}, arrived: map[arrival]bool{},
+		accounts: map[uuid.UUID]string{}, meant: map[uuid.UUID]*uuid.UUID{}, replaced: map[uuid.UUID]bool{}, changed: map[uuid.UUID]*claimRow{},
+	}
+	err = u.NewSelect().Model(&m.lines).Where("rl.result is null").OrderExpr("rl.report_id, rl.number").Limit(int64(most)).Scan(ctx)
 	if err != nil || len(m.lines) == 0 {
-		return 0, err
+		return false, err
 	}
+	more = len(m.lines) == most
 	if err := m.read(ctx); err != nil {
-		return 0, err
+		return false, err
 	}
-	for _, line := range m.lines {
+	for i, line := range m.lines {
+		if out, ok := m.payoutOf(line); ok && m.replaced[out.claim.ID] {
+			m.lines, more = m.lines[:i], true
+			break
+		}
 		restore := u.as(Actor{Kind: ActorRail, Name: line.Rail})
 		result, err := m.heed(ctx, line)
 		restore()
 		if err != nil {
-			return 0, err
+			return false, err
 		}
 		line.Result = &result
 		m.find(line)
 	}
-	return len(m.lines), m.write(ctx)
+	return more, m.write(ctx)
+}
+
+// matchLock is held by the one process that matches.
+const matchLock = "pg_advisory_xact_lock(hashtext('match reports'))"
+
+// payoutOf is the locked payout that a line names.
+func (m *matching) payoutOf(line *lineRow) (outgoing, bool) {
+	if line.PayoutID == nil {
+		return outgoing{}, false
+	}
+	out, ok := m.locked[*line.PayoutID]
+	return out, ok
 }
 
 // read locks the payouts that the lines name and their claims, and reads what else
 // these claims pay: under the claim's lock it does not move.
 func (m *matching) read(ctx context.Context) error {
-	keys := make([]string, len(m.lines))
-	for i, line := range m.lines {
-		keys[i] = line.Key
-	}
-	owners, err := payoutsOfKeys(ctx, m, keys)
+	ids, err := m.readNames(ctx)
 	if err != nil {
 		return err
-	}
-	var ids []uuid.UUID
-	for _, line := range m.lines {
-		if id, ok := owners[line.Key]; ok {
-			line.payout, ids = &id, append(ids, id)
-		}
 	}
 	found, err := m.referred(ctx)
 	if err != nil {
@@ -112,7 +133,69 @@ func (m *matching) read(ctx context.Context) error {
 		}
 		m.siblings[row.ClaimID] = append(m.siblings[row.ClaimID], row)
 	}
+	if err := m.readHistory(ctx, rows); err != nil {
+		return err
+	}
 	return m.readAccounts(ctx)
+}
+
+// readNames finds the payouts whose keys the lines carry, and the policies that keys
+// name whose payout is not known.
+func (m *matching) readNames(ctx context.Context) (ids []uuid.UUID, err error) {
+	keys := make([]string, len(m.lines))
+	for i, line := range m.lines {
+		keys[i] = line.Key
+	}
+	if err := restoreKeys(ctx, m, keys); err != nil {
+		return nil, err
+	}
+	owners, err := payoutsOfKeys(ctx, m, keys)
+	if err != nil {
+		return nil, err
+	}
+	var policies []uuid.UUID
+	for i, line := range m.lines {
+		line.Key = keys[i]
+		line.named, _ = parseRailKey(line.Key)
+		if id, ok := owners[line.Key]; ok {
+			line.PayoutID, ids = &id, append(ids, id)
+		} else if id, ok := policyOfKey(line.Key); ok {
+			policies = append(policies, id)
+		}
+	}
+	if len(policies) == 0 {
+		return ids, nil
+	}
+	known, err := rowsByID[policyRow](ctx, m, policies)
+	if err != nil {
+		return nil, fmt.Errorf("read policies: %w", err)
+	}
+	for _, line := range m.lines {
+		if id, ok := policyOfKey(line.Key); ok && line.PayoutID == nil {
+			line.policy = known[id]
+		}
+	}
+	return ids, nil
+}
+
+// readHistory reads which banks were given which keys of the payouts, and under which
+// of them money is known to have arrived.
+func (m *matching) readHistory(ctx context.Context, rows []*payoutRow) error {
+	ids, claims := make([]uuid.UUID, len(rows)), make([]uuid.UUID, len(rows))
+	for i, row := range rows {
+		ids[i], claims[i] = row.ID, row.ClaimID
+	}
+	if err := m.readBanks(ctx, ids); err != nil {
+		return err
+	}
+	var arrivals []arrivalRow
+	if err := m.NewSelect().Model(&arrivals).Where("claim_id in (?)", bun.List(claims)).Scan(ctx); err != nil {
+		return fmt.Errorf("read arrivals: %w", err)
+	}
+	for _, a := range arrivals {
+		m.arrived[arrival{a.ClaimID, a.Part, a.KeyNumber}] = true
+	}
+	return nil
 }
 
 // readAccounts reads whom the payouts were meant for of which a line says whom it
@@ -120,10 +203,7 @@ func (m *matching) read(ctx context.Context) error {
 func (m *matching) readAccounts(ctx context.Context) error {
 	var ids []uuid.UUID
 	for _, line := range m.lines {
-		if line.Account == "" || line.payout == nil {
-			continue
-		}
-		if out, ok := m.locked[*line.payout]; ok && out.row.PayoutMethodID != nil {
+		if out, ok := m.payoutOf(line); ok && line.Account != "" && out.row.PayoutMethodID != nil {
 			ids = append(ids, *out.row.PayoutMethodID)
 		}
 	}
@@ -141,7 +221,8 @@ func (m *matching) readAccounts(ctx context.Context) error {
 	return nil
 }
 
-// referred finds the payouts of lines that carry the rail's reference only.
+// referred finds the payouts of lines that carry the rail's reference only. A payout
+// without a rail was never with one.
 func (m *matching) referred(ctx context.Context) (ids []uuid.UUID, err error) {
 	var references []string
 	for _, line := range m.lines {
@@ -153,13 +234,14 @@ func (m *matching) referred(ctx context.Context) (ids []uuid.UUID, err error) {
 		return nil, nil
 	}
 	var rows []payoutRow
-	if err := m.NewSelect().Model(&rows).Where("po.provider_reference in (?)", bun.List(references)).Scan(ctx); err != nil {
+	err = m.NewSelect().Model(&rows).Where("po.provider_reference in (?)", bun.List(references)).Where("po.provider is not null").OrderExpr("po.id").Scan(ctx)
+	if err != nil {
 		return nil, fmt.Errorf("find payouts by reference: %w", err)
 	}
 	for i := range rows {
 		for _, line := range m.lines {
 			if line.Key == "" && line.Reference == *rows[i].ProviderReference && line.Rail == *rows[i].Provider {
-				line.payout = &rows[i].ID
+				line.PayoutID = &rows[i].ID
 			}
 		}
 		ids = append(ids, rows[i].ID)
@@ -182,19 +264,22 @@ func (m *matching) write(ctx context.Context) error {
 	for _, row := range m.again {
 		m.insert(row)
 	}
-	for _, row := range m.findings {
-		m.insert(row)
-	}
 	numbers, reports, results := make([]int, len(m.lines)), make([]uuid.UUID, len(m.lines)), make([]string, len(m.lines))
 	payouts := make([]*uuid.UUID, len(m.lines))
 	for i, line := range m.lines {
-		numbers[i], reports[i], results[i], payouts[i] = line.Number, line.ReportID, *line.Result, line.payout
+		numbers[i], reports[i], results[i], payouts[i] = line.Number, line.ReportID, *line.Result, line.PayoutID
 	}
 	m.later.Queue(`update rail_report_lines as rl set result = n.result, payout_id = n.payout_id
 		from unnest($1::uuid[], $2::int[], $3::text[], $4::uuid[]) as n (report_id, number, result, payout_id)
 		where rl.report_id = n.report_id and rl.number = n.number`, reports, numbers, results, payouts)
 	m.later.Queue(`update findings set closed_at = $1, closed_by = 'parapet', closed_reason = 'A later report tells of it.'
 		where payout_id = any($2) and kind = 'missing' and closed_at is null`, m.now, m.told)
+	m.later.Queue(`update findings as fi set closed_at = $1, closed_by = 'parapet', closed_reason = 'The line names a payout that exists now.'
+		from unnest($2::uuid[], $3::int[]) as n (report_id, number)
+		where fi.report_id = n.report_id and fi.line = n.number and fi.kind = 'unknown' and fi.closed_at is null`, m.now, reports, numbers)
+	for _, row := range m.findings {
+		m.insert(row)
+	}
 	if err := m.send(ctx); err != nil {
 		return fmt.Errorf("write what was matched: %w", err)
 	}

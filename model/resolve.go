@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -53,11 +54,17 @@ func (u *unit) resolve(ctx context.Context, claim *claimRow, row *payoutRow, in 
 	mismatch := row.Status == PayoutBlocked && *row.BlockedReason == BlockedRailMismatch
 	switch {
 	case row.Status == PayoutReconciling && in.Outcome == PayoutReleased:
+		if err := u.nameProvider(ctx, row); err != nil {
+			return err
+		}
 		row.ProviderReference, row.ReleasedAt, row.NextAttemptAt = &in.Reference, &u.now, nil
 		return u.movePayout(ctx, claim, row, PayoutReleased, fmt.Sprintf("The rail's evidence shows that the payout of %s was made (%s).", row.money(), in.Reference))
 	case row.Status == PayoutReconciling && in.Outcome == PayoutBlocked:
 		return u.unpaid(ctx, claim, row)
 	case mismatch && in.Outcome == PayoutCancelled:
+		if arrived, err := u.hasArrived(ctx, row); err != nil || arrived && !in.Settled {
+			return cmp.Or(err, error(Fail(CodeStateConflict, "The rail's report shows that the beneficiary has the whole amount: cancel it as settled, or reconcile the report that shows its return first.")))
+		}
 		return u.cancelPayout(ctx, claim, row, in.Settled)
 	case row.Status == PayoutReconciling:
 		return Fail(CodeStateConflict, "Its outcome is unknown: say by evidence whether the rail paid, released or blocked.")
@@ -66,6 +73,21 @@ func (u *unit) resolve(ctx context.Context, claim *claimRow, row *payoutRow, in 
 	default:
 		return Fail(CodeStateConflict, "The payout is %s; only one in doubt (reconciling) or blocked by rail_mismatch is resolved.", row.Status)
 	}
+}
+
+// nameProvider names the rail of the last call, whose reports tell of the payout: a
+// call whose answer never came has named none.
+func (u *unit) nameProvider(ctx context.Context, row *payoutRow) error {
+	if row.Provider != nil {
+		return nil
+	}
+	last := new(attemptRow)
+	err := u.NewSelect().Model(last).Where("payout_id = ?", row.ID).Where("partner = ?", row.Partner).OrderExpr("number desc").Limit(1).Scan(ctx)
+	if err != nil {
+		return fmt.Errorf("read attempt: %w", err)
+	}
+	row.Provider = &last.Rail
+	return nil
 }
 
 // unpaid ends a key by evidence as a definite refusal of the rail does. Every call under
@@ -91,7 +113,7 @@ func (u *unit) unpaid(ctx context.Context, claim *claimRow, row *payoutRow) erro
 		return fmt.Errorf("finish attempts: %w", err)
 	}
 	row.KeyNumber++
-	return u.block(ctx, claim, row, BlockedOperator)
+	return u.block(ctx, claim, row, BlockedOperator, methodChange{})
 }
 
 // cancelPayout gives a payout up. Where its beneficiary has the money the claim is

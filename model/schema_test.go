@@ -54,7 +54,7 @@ func TestChecksInPostgresAreTheLifeCyclesInGo(t *testing.T) {
 		},
 		"adjudications_operation_check": {
 			string(model.OperationDecideClaim), string(model.OperationWithdrawClaim), string(model.OperationCancelPolicy), string(model.OperationBlockPayout),
-			string(model.OperationApprovePayout), string(model.OperationReleasePayout), string(model.OperationResolvePayout),
+			string(model.OperationApprovePayout), string(model.OperationReleasePayout), string(model.OperationResolvePayout), string(model.OperationSettlePayout),
 			string(model.OperationUnblockPayout), string(model.OperationRegisterPartner), string(model.OperationDisablePartner), string(model.OperationEnablePartner),
 		},
 	} {

@@ -66,6 +66,7 @@ type Service struct {
 	slices      bool
 	catalog     catalog
 	partners    partnerCache
+	feeds       freshCache[feedGenerations]
 	texts       texts
 	numbered    bell
 	webhooks    Webhooks

@@ -23,6 +23,21 @@ const (
 // that none waits for another.
 type DueWork string
 
+// workReportLines is the matching of report lines. It halves a slice that fails, so that
+// it is no plain step.
+const workReportLines DueWork = "report_lines"
+
+// workStoppedPayouts is what a resumption of releases consists of, after its check.
+const workStoppedPayouts DueWork = "stopped_payouts"
+
+// SweepWork is the job that gives one kind of due work a turn.
+type SweepWork struct {
+	Work DueWork `json:"work"`
+}
+
+// Kind is the job's stable name in the queue.
+func (SweepWork) Kind() string { return "sweep" }
+
 // sweepTurn is how many transactions one turn of a sweep has at most.
 const sweepTurn = 50
 
@@ -37,13 +52,13 @@ type sweepStep struct {
 var sweepSteps = []sweepStep{
 	{"payouts_in_flight", sweepSize, (*unit).requeuePayoutsInFlight},
 	{"pending_payouts", sweepSize, (*unit).requeuePendingPayouts},
-	{"stopped_payouts", sweepSize, (*unit).resumePayouts},
+	{workStoppedPayouts, sweepSize, (*unit).resumePayouts},
 	{"accounts", sweepSize, (*unit).requeueAccountChecks},
 	{"quotes", sweepSetSize, (*unit).expireQuotes},
 	{"policies", sweepSetSize, (*unit).expirePolicies},
 	{"archive", sweepSetSize, (*unit).archivePolicies},
 	{"reviews", sweepSize, (*unit).reviewClaims},
-	{"report_lines", sweepSize, (*unit).matchLines},
+	{workReportLines, sweepSize, nil}, // see matchReports
 	{"checkpoints", sweepSize, (*unit).checkpoint},
 	{"answers", sweepSize, (*unit).forgetAnswers},
 	{"deliveries", sweepSize, (*unit).forgetDeliveries},
@@ -65,6 +80,13 @@ func DueWorks() []DueWork {
 // number of times and in any number of processes.
 func (s *Service) Sweep(ctx context.Context) (err error) {
 	for _, step := range sweepSteps {
+		switch step.work {
+		case workReportLines:
+			err = errors.Join(err, s.matchReports(ctx, allTurns))
+			continue
+		case workStoppedPayouts:
+			err = errors.Join(err, s.checkResumption(ctx))
+		}
 		err = errors.Join(err, s.drain(ctx, step.size, step.move))
 	}
 	return err
@@ -79,6 +101,14 @@ func (s *Service) SweepDue(ctx context.Context, work DueWork) error {
 		return nil
 	}
 	step := sweepSteps[at]
+	switch step.work {
+	case workReportLines:
+		return s.matchReports(ctx, sweepTurn)
+	case workStoppedPayouts:
+		if err := s.checkResumption(ctx); err != nil {
+			return err
+		}
+	}
 	for range sweepTurn {
 		n, err := s.sweepOnce(ctx, func(u *unit, ctx context.Context) (int, error) {
 			if alone, err := u.sweepsAlone(ctx, work); err != nil || !alone {

@@ -23,9 +23,7 @@ func (v *verdict) public() *wire.Explanation {
 		DistanceKM: said.DistanceKM, RadiusKM: v.d.RadiusKM, Stage: said.Stage,
 		Reasons: v.reasons(), Sentences: v.sentences(said),
 	}
-	if v.d.Missed.IsPositive() {
-		e.MissedBy = &wire.Measure{Value: v.d.Missed.String(), Unit: said.Threshold.Unit}
-	}
+	e.MissedBy = missedBy(v.d, said)
 	if v.claim != nil {
 		e.Claim = new(briefOf(v.claim.ID, v.claim.Status))
 	}
@@ -39,11 +37,16 @@ func (v *verdict) unmeasured() bool {
 		v.policy.Cover.Trigger.Kind == hazard.StationDay
 }
 
+// retracted tells whether the source withdrew everything it had reported.
+func (v *verdict) retracted() bool { return v.facts.Stage == trigger.Retracted }
+
 // reasons are the codes of the claim's decision, or of what would be decided.
 func (v *verdict) reasons() []string {
 	switch {
 	case v.claim != nil && len(v.claim.ReasonCodes) > 0:
 		return v.claim.ReasonCodes
+	case v.retracted():
+		return []string{string(ReasonSourceRetracted)}
 	case v.unmeasured():
 		return []string{string(ReasonEvidenceNeeded)}
 	case !v.d.Met && slices.Equal(v.decision.Reasons, []string{adjudicate.ReasonSourceProvisional}):
@@ -66,6 +69,8 @@ func (v *verdict) sentences(said wire.Determination) []string {
 func (v *verdict) measuredSentence(said wire.Determination) string {
 	p := v.policy
 	switch {
+	case v.retracted():
+		return fmt.Sprintf("%s retracted what it reported of %s.", v.facts.Source, v.facts.SourceEventID)
 	case v.unmeasured():
 		return fmt.Sprintf("Of the %d days that the policy counts some have no measurement.", p.Cover.Trigger.Days)
 	case said.Index != nil && p.Cover.Trigger.Kind == hazard.StationDay:
@@ -95,6 +100,8 @@ func (v *verdict) termsSentence(said wire.Determination) string {
 
 func (v *verdict) placeSentence() string {
 	switch {
+	case v.retracted():
+		return "So no trigger is met by it."
 	case v.unmeasured():
 		return "So the trigger cannot be judged."
 	case v.d.DistanceKM != nil && v.d.RadiusKM != nil && *v.d.DistanceKM > *v.d.RadiusKM:

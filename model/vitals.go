@@ -19,11 +19,13 @@ type Vitals struct {
 	Disabled       int64         // endpoints that were disabled because nothing arrived
 	Feeds          []FeedVital
 	Undecided      time.Duration // since the claim was opened that waits longest for its first decision
+	AwaitingSource time.Duration // since the claim was opened that waits longest for its source's final word
 	ReviewsOverdue int64         // deferred claims whose review is overdue
 	ExpiryOverdue  int64         // policies and quotes past their time that no sweep has moved
 	Violations     int64         // of invariants, acknowledged ones left out
 	Unchecked      time.Duration // since the invariant that was checked longest ago was; since the first partner while none was
 	Stopped        time.Duration // since the release of payouts was stopped, while it is
+	OrdersAside    int64         // accepted orders that bank files leave out because they are not what was accepted
 }
 
 // DoubtVital is money of one currency and status.
@@ -74,12 +76,14 @@ select
 	(select count(*) from webhook_progress where active and failures >= $2) as failing,
 	(select count(*) from webhook_endpoints where status = 'disabled' and note is not null and deleted_at is null) as disabled,
 	coalesce((select extract(epoch from now - min(created_at)) from claims where status = 'opened'), 0)::bigint as undecided,
+	coalesce((select extract(epoch from now - min(opened_at)) from claims where status = 'deferred' and reason_codes = array['source_provisional']), 0)::bigint as awaiting_source,
 	(select count(*) from claims where status = 'deferred' and next_review_at < now - interval '1 hour') as reviews_overdue,
 	(select count(*) from quotes where status = 'priced' and expires_at < now - interval '10 minutes')
 		+ (select count(*) from policies where status = 'active' and expires_at < now - interval '10 minutes') as expiry_overdue,
 	(select count(*) from invariant_violations where acknowledged_at is null) as violations,
 	coalesce(extract(epoch from now - coalesce((select min(checked_at) from invariant_checks), (select min(created_at) from partners))), 0)::bigint as unchecked,
-	coalesce((select extract(epoch from now - stopped_at) from release_stops where resumed_at is null), 0)::bigint as stopped
+	coalesce((select extract(epoch from now - stopped_at) from release_stops where resumed_at is null), 0)::bigint as stopped,
+	(select count(*) from bank_entries where set_aside_at is not null) as orders_aside
 from clock`
 
 // Vitals reads the figures, in a few statements that indexes answer. System and
@@ -89,14 +93,14 @@ func (s *Service) Vitals(ctx context.Context, actor Actor) (*Vitals, error) {
 		return nil, err
 	}
 	v := new(Vitals)
-	var unpaid, lag, undecided, unchecked, stopped int64
+	var unpaid, lag, undecided, awaiting, unchecked, stopped int64
 	err := s.pool.QueryRow(ctx, vitalsQuery, unnumberedBound, illAfter).Scan(&unpaid, &v.Unnumbered, &lag, &v.Parked,
-		&v.Failing, &v.Disabled, &undecided, &v.ReviewsOverdue, &v.ExpiryOverdue, &v.Violations, &unchecked, &stopped)
+		&v.Failing, &v.Disabled, &undecided, &awaiting, &v.ReviewsOverdue, &v.ExpiryOverdue, &v.Violations, &unchecked, &stopped, &v.OrdersAside)
 	if err != nil {
 		return nil, explain(fmt.Errorf("read vitals: %w", err))
 	}
 	v.OldestUnpaid, v.RelayLag = time.Duration(max(0, unpaid))*time.Second, time.Duration(max(0, lag))*time.Second
-	v.Undecided = time.Duration(max(0, undecided)) * time.Second
+	v.Undecided, v.AwaitingSource = time.Duration(max(0, undecided))*time.Second, time.Duration(max(0, awaiting))*time.Second
 	v.Unchecked, v.Stopped = time.Duration(max(0, unchecked))*time.Second, time.Duration(stopped)*time.Second
 	return v, explain(s.vitalLists(ctx, v))
 }

@@ -14,6 +14,7 @@ import (
 
 // shake reports a quake at a stage, now, and decides.
 func shake(b *modeltest.Bundle, id, magnitude string, stage trigger.Stage) wire.ObservationInput {
+	b.After(2 * time.Minute) // what happened within a minute may be one event
 	report := modeltest.Quake(id, b.Now(), epicentre, magnitude)
 	report.Stage = stage
 	b.Observe(report)

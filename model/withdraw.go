@@ -9,20 +9,19 @@ import (
 // WithdrawalRequest takes a claim back.
 type WithdrawalRequest struct {
 	ClaimID string
-	Note    *string // private
+	Note    *string // operators only, for their eyes
 }
 
-// WithdrawClaim ends a claim that waits, as its partner asked for by other ways
-// than the interface. Nothing was reserved for it, and its occurrence is not
-// claimed again. Operators only. Errors: not_found, validation_failed,
-// state_conflict.
+// WithdrawClaim ends a claim that waits: its partner's own, or any for an operator who
+// was asked to. Nothing was reserved for it, and its occurrence is not claimed again.
+// Errors: not_found, validation_failed, state_conflict.
 func (s *Service) WithdrawClaim(ctx context.Context, actor Actor, in WithdrawalRequest) (*wire.Claim, error) {
-	seen, err := s.claimOf(ctx, actor, ScopeOperator, in.ClaimID)
+	seen, err := s.claimOf(ctx, actor, actor.own(ScopeClaimsWrite), in.ClaimID)
 	if err != nil {
 		return nil, err
 	}
 	c := fieldCheck{}
-	c.note(in.Note, "/note")
+	c.noteOf(actor, in.Note, "/note")
 	if len(c.fields) > 0 {
 		return nil, Invalid(c.fields...)
 	}
@@ -38,7 +37,9 @@ func (s *Service) WithdrawClaim(ctx context.Context, actor Actor, in WithdrawalR
 		if claim, err = u.withdraw(ctx, row); err != nil {
 			return err
 		}
-		u.judged(OperationWithdrawClaim, row, in.Note)
+		if actor.Kind != ActorPartner {
+			u.judged(OperationWithdrawClaim, row, in.Note)
+		}
 		return u.answered(statusOK, claim.ID, claim)
 	})
 	return claim, err

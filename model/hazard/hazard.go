@@ -55,6 +55,8 @@ type Storm struct {
 	ID    string // basin, number, year: AL122005
 	Name  string
 	Fixes []Fix
+
+	Complete bool // the file announced how many fixes there are, and all were read
 }
 
 // Day is one UTC calendar day of measurements at a station. Precipitation is

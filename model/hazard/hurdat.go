@@ -69,6 +69,7 @@ func (p *hurdat) closeStorm() {
 	if p.seen != p.announced {
 		p.refuse(p.opened, "storm %s announces %d fixes, %d follow", p.current.ID, p.announced, p.seen)
 	}
+	p.current.Complete = p.seen == p.announced && len(p.current.Fixes) == p.seen
 	if len(p.current.Fixes) > 0 {
 		p.current.Fixes = append([]Fix(nil), p.current.Fixes...) // without append's spare room
 		p.storms = append(p.storms, *p.current)

@@ -104,7 +104,7 @@ func (o options) database(t testing.TB) (*model.Database, string) {
 	require.NoError(t, seed(t.Context(), o.server))
 	db, err := model.Open(t.Context(), o.server, o.size)
 	require.NoError(t, err)
-	t.Cleanup(db.Close)
+	t.Cleanup(func() { closeDatabase(t, db, closeTimeout) })
 	return db, o.server
 }
 
@@ -122,12 +122,15 @@ func Partner(slug string) model.Actor {
 
 // Operator works at Parapet.
 func Operator() model.Actor {
-	return model.Actor{Kind: model.ActorOperator, Name: "olive", Client: "console", Scopes: []model.Scope{model.ScopeOperator}}
+	return model.Actor{Kind: model.ActorOperator, Name: "olive", Issuer: Issuer, Client: "console", Scopes: []model.Scope{model.ScopeOperator}}
 }
+
+// Issuer signed the tokens of operators and sources.
+const Issuer = "https://id.parapet.test"
 
 // Source may post observations of every source.
 func Source() model.Actor {
-	return model.Actor{Kind: model.ActorSource, Name: "feeds", Client: "feeds", Scopes: []model.Scope{model.ScopeObservationsWrite}, AnySource: true}
+	return model.Actor{Kind: model.ActorSource, Name: "feeds", Issuer: Issuer, Client: "feeds", Scopes: []model.Scope{model.ScopeObservationsWrite}, AnySource: true}
 }
 
 // Keys are the keys of every service of the tests.
@@ -166,7 +169,7 @@ func (b *Bundle) Rows() map[string]int {
 	b.t.Helper()
 	var tables []string
 	require.NoError(b.t, b.DB.Bun.NewRaw(`select c.relname from pg_class c join pg_namespace n on n.oid = c.relnamespace
-		where n.nspname = 'public' and c.relkind = 'r' and c.relname not in ('modeltest_jobs', 'clock', 'invariant_checks', 'rail_report_days', 'event_checkpoints') order by 1`).Scan(b.ctx, &tables))
+		where n.nspname = 'public' and c.relkind = 'r' and c.relname not in ('modeltest_jobs', 'clock', 'invariant_checks', 'rail_report_days', 'event_checkpoints', 'database_identity') order by 1`).Scan(b.ctx, &tables))
 	rows := make(map[string]int, len(tables))
 	for _, table := range tables {
 		var n int

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -24,6 +26,14 @@ import (
 // on which the tests may create databases. Without it they start their own.
 const AddressVariable = "PARAPET_TEST_DATABASE_URL"
 
+// Environment variables by which many test processes share one server and one template,
+// so that each begins at once: a process with serveVariable makes both and says so (see
+// serveTemplate), the others are given the name of the template besides the address.
+const (
+	templateVariable = "PARAPET_TEST_TEMPLATE"
+	serveVariable    = "PARAPET_TEST_SERVE"
+)
+
 // cluster is this process's server, started by the first test that asks.
 var cluster = struct {
 	once     sync.Once
@@ -31,6 +41,7 @@ var cluster = struct {
 	server   *devpg.Server // nil on a server of somebody else
 	address  string
 	template string
+	shared   bool // the template is another process's
 	ordinal  atomic.Int64
 	run      string // tells this process's databases from others'
 }{run: uuid.NewString()[:8]}
@@ -38,7 +49,11 @@ var cluster = struct {
 // Main runs the tests of a package and ends what they started. It returns the
 // exit code for os.Exit.
 func Main(m *testing.M) int {
-	code := m.Run()
+	run := m.Run
+	if os.Getenv(serveVariable) != "" {
+		run = serveTemplate
+	}
+	code := run()
 	if err := end(context.Background()); err != nil {
 		fmt.Fprintln(os.Stderr, "modeltest:", err)
 		return max(code, 1)
@@ -55,6 +70,8 @@ func end(ctx context.Context) error {
 	switch {
 	case cluster.server != nil:
 		return cluster.server.Stop(ctx)
+	case cluster.shared:
+		return nil
 	case cluster.template != "":
 		conn, err := pgx.Connect(ctx, cluster.address)
 		if err != nil {
@@ -71,17 +88,37 @@ func end(ctx context.Context) error {
 // address is the server's, started when it is not running yet.
 func address(t testing.TB) string {
 	t.Helper()
-	cluster.once.Do(func() {
-		if cluster.address = os.Getenv(AddressVariable); cluster.address == "" {
-			if cluster.server, cluster.err = devpg.Start(context.Background(), devpg.Options{}); cluster.err != nil {
-				return
-			}
-			cluster.address = cluster.server.URL("postgres")
-		}
-		cluster.err = build(context.Background())
-	})
+	cluster.once.Do(prepare)
 	require.NoError(t, cluster.err)
 	return cluster.address
+}
+
+// prepare starts a server and makes the template, where neither is given.
+func prepare() {
+	if cluster.address = os.Getenv(AddressVariable); cluster.address == "" {
+		if cluster.server, cluster.err = devpg.Start(context.Background(), devpg.Options{}); cluster.err != nil {
+			return
+		}
+		cluster.address = cluster.server.URL("postgres")
+	}
+	if cluster.template = os.Getenv(templateVariable); cluster.template != "" {
+		cluster.shared = true
+		return
+	}
+	cluster.err = build(context.Background())
+}
+
+// serveTemplate prints the variables by which other processes find this one's server and
+// template, and keeps both until its standard input ends.
+func serveTemplate() int {
+	cluster.once.Do(prepare)
+	if cluster.err != nil {
+		fmt.Fprintln(os.Stderr, "modeltest:", cluster.err)
+		return 1
+	}
+	_, _ = fmt.Fprintf(os.Stdout, "%s=%s\n%s=%s\n", AddressVariable, cluster.address, templateVariable, cluster.template)
+	_, _ = io.Copy(io.Discard, os.Stdin)
+	return 0
 }
 
 // build makes the template: migrated, with products and partners. It belongs to
@@ -169,8 +206,28 @@ func Database(t testing.TB, size int32) (*model.Database, string) {
 	url := ours(t, server, name)
 	db, err := model.Open(t.Context(), url, size)
 	require.NoError(t, err)
-	t.Cleanup(db.Close)
+	t.Cleanup(func() { closeDatabase(t, db, closeTimeout) })
 	return db, url
+}
+
+// closeTimeout is how long a test waits for its own connections at its end.
+const closeTimeout = 10 * time.Second
+
+// closeDatabase closes the pools of a test. A pool waits for every connection in use, and
+// a failed test may have left a transaction open: the run would hang until it is cut, and
+// never show the failure.
+func closeDatabase(t testing.TB, db *model.Database, limit time.Duration) {
+	t.Helper()
+	closed := make(chan struct{})
+	go func() {
+		db.Close()
+		close(closed)
+	}()
+	select {
+	case <-closed:
+	case <-time.After(limit):
+		t.Errorf("the test has left %d connections in use", db.Pool.Stat().AcquiredConns())
+	}
 }
 
 func next() string { return fmt.Sprintf("parapet_%s_%d", cluster.run, cluster.ordinal.Add(1)) }

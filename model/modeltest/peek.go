@@ -70,15 +70,59 @@ func (b *Bundle) HoldReference(reference string) Hold {
 	return Hold{b, tx}
 }
 
+// HoldOccurrence makes whoever reads an occurrence for a decision wait until Commit.
+func (b *Bundle) HoldOccurrence(event string) Hold {
+	b.t.Helper()
+	tx, err := b.DB.Pool.Begin(b.ctx)
+	require.NoError(b.t, err)
+	b.t.Cleanup(func() { _ = tx.Rollback(b.ctx) })
+	_, err = tx.Exec(b.ctx, "select id from occurrences where source_event_id = $1 for no key update", event)
+	require.NoError(b.t, err)
+	return Hold{b, tx}
+}
+
+// HoldPolicies makes whoever decides about a policy wait until Release.
+func (b *Bundle) HoldPolicies() Hold {
+	b.t.Helper()
+	tx, err := b.DB.Pool.Begin(b.ctx)
+	require.NoError(b.t, err)
+	b.t.Cleanup(func() { _ = tx.Rollback(b.ctx) })
+	_, err = tx.Exec(b.ctx, "select id from policies for no key update")
+	require.NoError(b.t, err)
+	return Hold{b, tx}
+}
+
+// AwaitWaiters returns when so many transactions of the database wait for locks.
+func (h Hold) AwaitWaiters(count int) {
+	h.b.t.Helper()
+	h.await("select count(*) >= $1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'", count)
+}
+
+// Commit runs statements in the transaction and ends it.
+func (h Hold) Commit(statements ...string) {
+	h.b.t.Helper()
+	for _, statement := range statements {
+		_, err := h.tx.Exec(h.b.ctx, statement)
+		require.NoError(h.b.t, err)
+	}
+	require.NoError(h.b.t, h.tx.Commit(h.b.ctx))
+}
+
 // AwaitWaiter returns when somebody waits for the transaction.
 func (h Hold) AwaitWaiter() {
+	h.b.t.Helper()
+	h.await("select exists (select from pg_stat_activity where $1 = any(pg_blocking_pids(pid)))", h.pid())
+}
+
+// await returns when a query of one boolean says so.
+func (h Hold) await(query string, arg any) {
 	h.b.t.Helper()
 	ctx, cancel := context.WithTimeout(h.b.ctx, time.Minute)
 	defer cancel()
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
 	for waiting := false; !waiting; {
-		err := h.b.DB.Pool.QueryRow(ctx, "select exists (select from pg_stat_activity where $1 = any(pg_blocking_pids(pid)))", h.pid()).Scan(&waiting)
+		err := h.b.DB.Pool.QueryRow(ctx, query, arg).Scan(&waiting)
 		require.NoError(h.b.t, err)
 		select {
 		case <-tick.C:

@@ -90,6 +90,8 @@ func parse(kind string, args []byte) (model.Job, error) {
 		return as[model.DeleteFiles](args)
 	case model.DrainEndpoint{}.Kind():
 		return as[model.DrainEndpoint](args)
+	case model.SweepWork{}.Kind():
+		return as[model.SweepWork](args)
 	default:
 		return nil, fmt.Errorf("modeltest cannot work jobs of kind %q yet", kind)
 	}

@@ -98,6 +98,8 @@ func (b *Bundle) run(job model.Job) bool {
 		require.NoError(b.t, b.Service.DeleteFiles(b.ctx, job.Keys))
 	case model.DrainEndpoint:
 		b.drain(job)
+	case model.SweepWork:
+		require.NoError(b.t, b.Service.SweepDue(b.ctx, job.Work))
 	}
 	return true
 }

@@ -126,14 +126,35 @@ func TestContextKeepsAndNamesWhatItDoesNotKnow(t *testing.T) {
 	t.Parallel()
 	deep := strings.Repeat("[", 5000) + strings.Repeat("]", 5000)
 	context := `{"zeta":1e999999999,"partner":"acme","a/b":` + deep +
-		`,"location":{"latitude":23.98,"altitude":{"m":12.50},"longitude":121.61},"steps":[{"threshold":"7.0","factor":"1","why":null}]}`
+		`,"location":{"latitude":23.98,"elevation":{"m":12.50},"longitude":121.61},"steps":[{"threshold":"7.0","factor":"1","why":null}]}`
 	q, err := shipped(t, "quake-circle").Price([]byte(context), asOf, hazard.Shipped())
 	require.NoError(t, err)
-	require.Equal(t, []string{"a/b", "location.altitude", "steps.0.why", "zeta"}, q.Ignored)
+	require.Equal(t, []string{"a/b", "location.elevation", "steps.0.why", "zeta"}, q.Ignored)
 	require.Contains(t, string(q.Context), `"zeta":1e999999999`)
-	require.Contains(t, string(q.Context), `"altitude":{"m":12.50}`)
+	require.Contains(t, string(q.Context), `"elevation":{"m":12.50}`)
 	require.Contains(t, string(q.Context), deep)
 	require.Contains(t, string(q.Context), `"radius_km":50`)
+}
+
+// A misspelt member would leave its default in force, which nobody asked for.
+func TestContextRefusesWhatIsLikelyMisspelt(t *testing.T) {
+	t.Parallel()
+	for member, meant := range map[string]string{
+		`"radius":10`: "radius_km", `"Radius_KM":10`: "radius_km", `"raduis_km":10`: "radius_km", `"maximum_depth":10`: "maximum_depth_km", `"terms":"P1Y"`: "term",
+		`"location":{"latitude":23.98,"longitude":121.61,"longitud":1}`: "longitude",
+	} {
+		_, err := shipped(t, "quake-circle").Price([]byte(`{"partner":"acme",`+member+`}`), asOf, hazard.Shipped())
+		var wrong *product.ContextError
+		require.ErrorAs(t, err, &wrong, member)
+		require.Len(t, wrong.Fields, 1, member)
+		require.Equal(t, product.CodeUnknown, wrong.Fields[0].Code)
+		require.Contains(t, wrong.Fields[0].Detail, "did you mean "+meant+"?")
+	}
+	for _, member := range []string{`"rad":10`, `"depth_km":10`, `"farm_17":1`, `"reference":"x"`, `"":1`} {
+		q, err := shipped(t, "quake-circle").Price([]byte(`{"partner":"acme",`+member+`}`), asOf, hazard.Shipped())
+		require.NoError(t, err, member)
+		require.Len(t, q.Ignored, 1, member)
+	}
 }
 
 func TestContextBecomesTheCover(t *testing.T) {

@@ -22,6 +22,7 @@ const (
 	CodeEnum     = "enum"     // none of the values named in the detail
 	CodeFormat   = "format"   // not a date-time, duration or email
 	CodePattern  = "pattern"  // a string of another form
+	CodeUnknown  = "unknown"  // no member of the schema, and close to one
 	CodeValue    = "value"    // any other rule
 )
 

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"errors"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/agnivade/levenshtein"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -82,6 +84,10 @@ func (r *reading) fillObject(n *schemaNode, value jsontext.Value, path []string)
 		child := n.Properties[m.name]
 		if child == nil {
 			kept.add(m.name, m.value)
+			if near := n.similar(m.name); near != "" {
+				r.fields = append(r.fields, fieldAt(r.root, append(slices.Clone(path), m.name), CodeUnknown, "does not exist; did you mean %s?", near))
+				continue
+			}
 			if n.Properties != nil { // an object where something else belongs is one error, not many
 				r.ignored = append(r.ignored, strings.Join(append(slices.Clone(path), m.name), "."))
 			}
@@ -105,6 +111,26 @@ func (r *reading) fillObject(n *schemaNode, value jsontext.Value, path []string)
 		}
 	}
 	return kept.value(), judged.value(), nil
+}
+
+// unitSuffix is the unit at the end of a member's name.
+var unitSuffix = regexp.MustCompile(`_(km|mm|kn|hpa|c)$`)
+
+// similar is the member that a name which does not exist is likely meant for: at most two
+// edits away, or the same without the unit at its end. It is empty where there is none.
+func (n *schemaNode) similar(name string) string {
+	name = strings.ToLower(name)
+	best, edits := "", 3
+	for _, known := range n.names {
+		distance := levenshtein.ComputeDistance(name, known)
+		if name == unitSuffix.ReplaceAllString(known, "") {
+			distance = 0
+		}
+		if distance < edits {
+			best, edits = known, distance
+		}
+	}
+	return best
 }
 
 func (r *reading) fillMember(n *schemaNode, m member, path []string, kept, judged *object) error {

@@ -100,6 +100,8 @@ const (
 	Preliminary Stage = "preliminary"
 	// Final measurements are what the source stands by.
 	Final Stage = "final"
+	// Retracted measurements were withdrawn by their source and are never judged.
+	Retracted Stage = "retracted"
 )
 
 // Trigger says what is measured and when it counts.

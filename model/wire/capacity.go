@@ -14,6 +14,8 @@ type Capacity struct {
 	AtRisk    *Money    `json:"at_risk"` // limits left of active policies; null where no one cell is named
 	UpdatedAt time.Time `json:"updated_at"`
 	Author    string    `json:"author"`
+	// AuthorIssuer and Author together identify the operator; null for Parapet itself.
+	AuthorIssuer *string `json:"author_issuer"`
 }
 
 // Moratorium is a time and a place where no cover is sold.
@@ -32,7 +34,8 @@ type Moratorium struct {
 	LiftedAt     *time.Time `json:"lifted_at"`
 	OccurrenceID *string    `json:"occurrence_id"` // of the event that caused it; null when an operator did
 	Reason       string     `json:"reason"`
-	Author       *string    `json:"author"` // null for partners
+	Author       *string    `json:"author"`        // null for partners
+	AuthorIssuer *string    `json:"author_issuer"` // null for partners and for Parapet itself
 }
 
 // QuoteMoratorium is a moratorium that keeps a quote from being bound.
@@ -50,4 +53,6 @@ type MoratoriumRule struct {
 	Lasts     string          `json:"lasts"` // ISO 8601, from the event
 	UpdatedAt time.Time       `json:"updated_at"`
 	Author    string          `json:"author"`
+	// AuthorIssuer and Author together identify the operator; null for Parapet itself.
+	AuthorIssuer *string `json:"author_issuer"`
 }

@@ -56,6 +56,9 @@ func Encode(record any) ([]byte, error) {
 	return json.Marshal(record, options)
 }
 
+// EncodeTo appends what Encode returns to a buffer, without a copy in between.
+func EncodeTo(out *bytes.Buffer, record any) error { return json.MarshalWrite(out, record, options) }
+
 // keeper is a pointer to any record with a Header.
 type keeper interface {
 	kept() []byte

@@ -10,7 +10,8 @@ import (
 type Event struct {
 	Header
 	Type       string         `json:"type"`
-	Sequence   int64          `json:"sequence"` // 1, 2, 3 … without gaps, per partner; a cause comes before its effect
+	Sequence   int64          `json:"sequence"`   // 1, 2, 3 … without gaps, per partner; a cause comes before its effect
+	Generation int            `json:"generation"` // grows when the history is restored from a backup: later sequences name other events than before
 	Subject    Subject        `json:"subject"`
 	OccurredAt time.Time      `json:"occurred_at"`
 	Redaction  *Redaction     `json:"redaction,omitzero"` // of an event that personal data was taken out of

@@ -14,6 +14,15 @@ type HistoryProof struct {
 	Redacted    int64          `json:"redacted"`    // of the events, those without the personal data that was in them, as we signed
 	Intact      bool           `json:"intact"`
 	Faults      []HistoryFault `json:"faults"` // at most 100
+	Lost        []HistoryLost  `json:"lost"`   // ends that restores from backups have cut off
+}
+
+// HistoryLost is the last signed end of a generation of a history that a restore from a
+// backup has cut off.
+type HistoryLost struct {
+	Generation int       `json:"generation"`
+	Sequence   int64     `json:"sequence"`
+	SignedAt   time.Time `json:"signed_at"`
 }
 
 // HistoryFault is one place where a history is not what it was.

@@ -17,12 +17,12 @@ type ObservationInput struct {
 	Source        string             `json:"source"`
 	SourceEventID string             `json:"source_event_id"`
 	Kind          hazard.Kind        `json:"kind"`
-	OccurredAt    time.Time          `json:"occurred_at"`
+	OccurredAt    time.Time          `json:"occurred_at,omitzero"` // required unless the stage is retracted
 	Stage         trigger.Stage      `json:"stage"`
 	Revision      *int64             `json:"revision,omitzero"` // grows with each change at the source
 	Location      *hazard.Point      `json:"location,omitzero"` // earthquake, storm_fix
 	Station       string             `json:"station,omitzero"`  // station_day
-	Measures      map[string]Measure `json:"measures"`
+	Measures      map[string]Measure `json:"measures,omitzero"` // required unless the stage is retracted
 	// Aliases are other ids the source uses for the same event; they lead to
 	// one occurrence.
 	Aliases []string `json:"aliases,omitzero"`

@@ -31,7 +31,7 @@ type Explanation struct {
 	Pays       bool        `json:"pays"`
 	Index      *Measure    `json:"index"`     // null when nothing measured touched the place
 	Threshold  Measure     `json:"threshold"` // the boundary reached, or the nearest one missed
-	MissedBy   *Measure    `json:"missed_by"` // how far the index is from the threshold; null when it is reached or nothing was measured
+	MissedBy   *Measure    `json:"missed_by"` // how far the index is from the threshold, or how many km outside the circle it happened; null when neither was missed
 	Factor     string      `json:"factor"`    // share of the limit, a decimal
 	Amount     Money       `json:"amount"`    // factor × limit, by the terms
 	Payable    Money       `json:"payable"`   // of the amount, what the limit still holds, or what the claim was granted

@@ -54,4 +54,28 @@ type Payout struct {
 	ReleasedAt        *time.Time `json:"released_at"`
 	ReconciledAt      *time.Time `json:"reconciled_at"`
 	ReplacesPayoutID  *string    `json:"replaces_payout_id"`
+	// Approval is what operators see before they approve; absent for partners.
+	Approval *PayoutApproval `json:"approval,omitzero"`
+}
+
+// PayoutApproval is how many operators must approve a payout, and what they approve.
+type PayoutApproval struct {
+	Digest       *string            `json:"digest"` // names payout, claim, amount and account; null without an account
+	Needed       int                `json:"needed"` // different operators
+	Given        int                `json:"given"`  // of this digest
+	PayoutMethod *PayoutDestination `json:"payout_method"`
+}
+
+// PayoutDestination is the account that a payout goes to once it is approved.
+type PayoutDestination struct {
+	PayoutMethodID  string      `json:"payout_method_id"`
+	Type            string      `json:"type"`
+	Beneficiary     Beneficiary `json:"beneficiary"`
+	Display         Display     `json:"display"`
+	Fingerprint     string      `json:"fingerprint"`
+	Status          string      `json:"status"` // pending or verified
+	RecordedAt      time.Time   `json:"recorded_at"`
+	VerifiedAt      *time.Time  `json:"verified_at"`       // null until it is verified
+	CoolingOffUntil *time.Time  `json:"cooling_off_until"` // without an approval nothing is paid to it before; null when nothing waits
+	ReturnedAt      *time.Time  `json:"returned_at"`       // when it last returned a payout of this claim; null when it never did
 }

@@ -1,0 +1,210 @@
+package model_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/model"
+	"parapet/model/modeltest"
+	"parapet/model/wire"
+)
+
+// approvalOf is what an operator sees before approving a payout.
+func approvalOf(t *testing.T, b *modeltest.Bundle, payout wire.Payout) *model.PayoutApproval {
+	t.Helper()
+	states, err := b.Service.ApprovalsOf(t.Context(), b.Operator, []string{payout.ID})
+	require.NoError(t, err)
+	return states[payout.ID]
+}
+
+// voidedLines are the lines of the audit log about approvals that a change voided.
+func voidedLines(t *testing.T, b *modeltest.Bundle) []model.AuditEntry {
+	t.Helper()
+	return audit(t, b, model.AuditFilter{Operation: "voidApprovals"})
+}
+
+// saysVoided reports whether the claim's timeline says that approvals no longer count.
+func saysVoided(b *modeltest.Bundle, claim string) bool {
+	for _, entry := range b.Timeline(claim) {
+		if strings.Contains(entry.Summary, "no longer count") {
+			return true
+		}
+	}
+	return false
+}
+
+func TestApproverSeesAccountThatWillBePaid(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	claim := costly(b)
+	payout := only(t, b, claim)
+	first := approvalOf(t, b, payout)
+	account := first.PayoutMethod
+	require.Equal(t, *payout.PayoutMethodID, account.PayoutMethodID)
+	require.Equal(t, []string{"iban", "3000", "verified"}, []string{account.Type, account.Display.Last4, account.Status})
+	require.Equal(t, modeltest.IBAN(claim.ID).Beneficiary.Name, account.Beneficiary.Name)
+	require.NotNil(t, account.VerifiedAt)
+	require.Nil(t, account.CoolingOffUntil)
+	require.Nil(t, account.ReturnedAt)
+
+	// The claim's own account is not used before it is verified; the policy's is shown.
+	other := b.Record(british(claim.ID))
+	require.Equal(t, account.PayoutMethodID, approvalOf(t, b, payout).PayoutMethod.PayoutMethodID)
+	b.Verify()
+	changed := only(t, b, claim)
+	require.Equal(t, other.ID, *changed.PayoutMethodID, "the account that was replaced is not shown as current")
+	require.Greater(t, changed.Version, payout.Version)
+	second := approvalOf(t, b, payout)
+	require.Equal(t, []string{other.ID, "6819"}, []string{second.PayoutMethod.PayoutMethodID, second.PayoutMethod.Display.Last4})
+	require.WithinDuration(t, b.Now().Add(24*time.Hour), *second.PayoutMethod.CoolingOffUntil, time.Minute)
+	_, err := b.Service.ApprovePayout(t.Context(), operator("ann"), model.ApprovalRequest{PayoutID: payout.ID, Digest: *first.Digest})
+	require.Equal(t, model.CodeStateConflict, failure(t, err).Code, "it is not what was shown")
+	_, err = b.Service.ApprovePayout(t.Context(), operator("ann"), model.ApprovalRequest{PayoutID: payout.ID, Digest: *second.Digest})
+	require.NoError(t, err)
+}
+
+func TestHeldPayoutShowsAccountThatWillBePaid(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	claim := owed(b)
+	b.Record(modeltest.IBAN(claim.ID))
+	b.Verify()
+	_, err := hold(t, b, only(t, b, claim), model.BlockedCompliance)
+	require.NoError(t, err)
+	other := b.Record(british(claim.ID))
+	b.Verify()
+	held := only(t, b, claim)
+	require.Equal(t, []string{"blocked", "compliance_hold", other.ID}, []string{held.Status, *held.BlockedReason, *held.PayoutMethodID})
+	require.Equal(t, other.ID, approvalOf(t, b, held).PayoutMethod.PayoutMethodID)
+}
+
+// TestChangedAccountSaysWhichApprovalsItVoids takes the approved account away in every
+// way there is: never without a line for operators and a sentence in the timeline.
+func TestChangedAccountSaysWhichApprovalsItVoids(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*testing.T, *modeltest.Bundle, *wire.Claim, wire.Payout){
+		"an account in the place of the approved one": func(t *testing.T, b *modeltest.Bundle, claim *wire.Claim, payout wire.Payout) {
+			t.Helper()
+			_, err := approve(t, b, "ben", payout)
+			require.NoError(t, err)
+			b.Record(modeltest.PolicyIBAN(claim.PolicyID))
+		},
+		"after one approval of two": func(_ *testing.T, b *modeltest.Bundle, claim *wire.Claim, _ wire.Payout) {
+			b.Record(modeltest.PolicyIBAN(claim.PolicyID))
+		},
+		"another account is verified": func(_ *testing.T, b *modeltest.Bundle, claim *wire.Claim, _ wire.Payout) {
+			b.Record(british(claim.ID))
+			b.Verify()
+		},
+		"while it is held": func(t *testing.T, b *modeltest.Bundle, claim *wire.Claim, payout wire.Payout) {
+			t.Helper()
+			_, err := hold(t, b, payout, model.BlockedOperator)
+			require.NoError(t, err)
+			b.Record(modeltest.PolicyIBAN(claim.PolicyID))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := modeltest.New(t)
+			claim := costly(b)
+			payout := only(t, b, claim)
+			_, err := approve(t, b, "ann", payout)
+			require.NoError(t, err)
+			require.Empty(t, voidedLines(t, b))
+			change(t, b, claim, payout)
+			lines := voidedLines(t, b)
+			require.Len(t, lines, 1)
+			require.Equal(t, []string{"acme", payout.ID}, []string{*lines[0].Partner, *lines[0].Subject})
+			require.Contains(t, *lines[0].Reason, modeltest.Issuer+"#ann")
+			require.True(t, saysVoided(b, claim.ID))
+			b.Verify()
+			require.Len(t, voidedLines(t, b), 1, "it is said once")
+			require.False(t, approvalOf(t, b, payout).Given[0].Holds)
+		})
+	}
+}
+
+// TestApprovalDuringVerificationIsKeptOrRefused approves while an account is being
+// checked: that account, and one whose place it would take.
+func TestApprovalDuringVerificationIsKeptOrRefused(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	claim := costly(b)
+	payout := only(t, b, claim)
+	other := b.Record(british(claim.ID))
+	_, err := approve(t, b, "ann", payout)
+	require.Equal(t, model.CodeStateConflict, failure(t, err).Code, "the approval would be lost with the check's end")
+	b.Verify()
+	for _, who := range []string{"ann", "ben"} {
+		_, err := approve(t, b, who, payout)
+		require.NoError(t, err)
+	}
+	b.Work()
+	require.Equal(t, other.ID, *only(t, b, claim).PayoutMethodID)
+
+	b = modeltest.New(t)
+	claim = costly(b)
+	payout = only(t, b, claim)
+	b.Record(modeltest.PolicyIBAN(claim.PolicyID))
+	require.Equal(t, "payout_method_unverified", *only(t, b, claim).BlockedReason)
+	digest := *approvalOf(t, b, payout).Digest
+	for _, who := range []string{"ann", "ben"} {
+		_, err := b.Service.ApprovePayout(t.Context(), operator(who), model.ApprovalRequest{PayoutID: payout.ID, Digest: digest})
+		require.NoError(t, err)
+	}
+	require.Empty(t, b.Rail.Orders)
+	b.Work()
+	require.Equal(t, "released", only(t, b, claim).Status, "the approvals hold once the account is verified")
+	require.Empty(t, voidedLines(t, b))
+}
+
+// TestReturnedAccountIsNotShownAsCurrent lets money come back: the payout that pays it
+// again shows no account before an operator approved the old one or another is recorded,
+// and the approver sees that it returned money.
+func TestReturnedAccountIsNotShownAsCurrent(t *testing.T) {
+	t.Parallel()
+	for _, again := range []bool{true, false} {
+		b := modeltest.New(t)
+		claim := owed(b)
+		old := b.Record(modeltest.IBAN(claim.ID))
+		b.Work()
+		paid := only(t, b, claim)
+		reconcile(t, b, "day", line(b, paid, "returned"))
+		newest := func() wire.Payout {
+			payouts := b.Claim(claim.ID).Payouts
+			require.Len(t, payouts, 2)
+			if payouts[0].ReplacesPayoutID != nil {
+				return payouts[0]
+			}
+			return payouts[1]
+		}
+		replacement := newest()
+		require.Equal(t, paid.ID, *replacement.ReplacesPayoutID)
+		require.Equal(t, "approval_required", *replacement.BlockedReason)
+		require.Nil(t, replacement.PayoutMethodID)
+		state := approvalOf(t, b, replacement)
+		require.Equal(t, old.ID, state.PayoutMethod.PayoutMethodID)
+		require.NotNil(t, state.PayoutMethod.ReturnedAt)
+		returned := approvalOf(t, b, paid)
+		require.Nil(t, returned.PayoutMethod, "nothing is paid to it any more")
+		require.Nil(t, returned.Digest)
+		want := old.ID
+		if !again {
+			other := b.Record(british(claim.ID))
+			b.Verify()
+			want = other.ID
+			shown := approvalOf(t, b, replacement)
+			require.Equal(t, want, shown.PayoutMethod.PayoutMethodID)
+			require.Nil(t, shown.PayoutMethod.ReturnedAt)
+			require.Equal(t, want, *newest().PayoutMethodID)
+		}
+		approved, err := approve(t, b, "ann", replacement)
+		require.NoError(t, err)
+		require.Equal(t, want, *approved.PayoutMethodID)
+		b.Work()
+		require.Equal(t, "released", newest().Status)
+	}
+}

@@ -1,0 +1,117 @@
+package model
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/google/uuid"
+
+	"parapet/model/wire"
+)
+
+// savedCheckpoint is the last checkpoint of a generation of a partner's feed in the file
+// store: a database that is restored from a backup loses its checkpoints with its events.
+type savedCheckpoint struct {
+	Partner    string    `json:"partner"`
+	Generation int       `json:"generation"`
+	Sequence   int64     `json:"sequence"`
+	Hash       []byte    `json:"hash"`
+	SignedAt   time.Time `json:"signed_at"`
+	Signature  []byte    `json:"signature"`
+}
+
+func checkpointKey(lineage uuid.UUID, partner string, generation int) string {
+	return fmt.Sprintf("checkpoints/%s/%s-%d.json", lineage, partner, generation)
+}
+
+// saveCheckpoints copies checkpoints that were signed since the last call to the file
+// store, the newest of each partner. Checkpoints that were signed at one instant are read
+// together, because the next call begins after that instant.
+func (s *Service) saveCheckpoints(ctx context.Context, lineage uuid.UUID) error {
+	var rows []struct {
+		checkpointRow `bun:",extend"`
+
+		Generation int
+	}
+	err := s.db.NewRaw(`select distinct on (c.partner) c.partner, c.sequence, c.hash, c.signed_at, c.signature,
+			coalesce((select max(generation) from feed_generations g where g.partner = c.partner), 1) as generation
+		from (select * from event_checkpoints where signed_at > (select checkpoints_saved_at from database_identity) order by signed_at fetch first ? rows with ties) c
+		order by c.partner, c.sequence desc`, sweepSize).Scan(ctx, &rows)
+	if err != nil || len(rows) == 0 {
+		return err
+	}
+	var last time.Time
+	for _, row := range rows {
+		text, err := json.Marshal(savedCheckpoint{row.Partner, row.Generation, row.Sequence, row.Hash, row.SignedAt, row.Signature})
+		if err == nil {
+			err = s.files.Put(ctx, checkpointKey(lineage, row.Partner, row.Generation), bytes.NewReader(text))
+		}
+		if err != nil {
+			return fmt.Errorf("keep a checkpoint in the file store: %w", err)
+		}
+		last = maxTime(last, row.SignedAt)
+	}
+	_, err = s.db.NewRaw("update database_identity set checkpoints_saved_at = greatest(checkpoints_saved_at, ?)", last).Exec(ctx)
+	return err
+}
+
+// addSavedCheckpoints adds the checkpoints of a partner's history in the file store. One
+// that lies beyond a restore is reported as lost and is no fault, because an operator has
+// answered for the restore.
+func (s *Service) addSavedCheckpoints(ctx context.Context, p *proof, rows []checkpointRow) ([]checkpointRow, error) {
+	if s.files == nil {
+		return rows, nil
+	}
+	var lineage uuid.UUID
+	if err := s.db.NewRaw("select lineage from database_identity").Scan(ctx, &lineage); err != nil {
+		return nil, err
+	}
+	generations, err := s.loadGenerations(ctx, p.Partner)
+	if err != nil {
+		return nil, err
+	}
+	for generation := 1; generation <= generations.current(); generation++ {
+		saved, err := s.readCheckpoint(ctx, checkpointKey(lineage, p.Partner, generation))
+		if err != nil {
+			return nil, err
+		}
+		if saved == nil || slices.ContainsFunc(rows, func(row checkpointRow) bool {
+			return row.Sequence == saved.Sequence && bytes.Equal(row.Signature, saved.Signature)
+		}) {
+			continue
+		}
+		if generations.check(generation, saved.Sequence) != nil {
+			p.Lost = append(p.Lost, wire.HistoryLost{Generation: generation, Sequence: saved.Sequence, SignedAt: saved.SignedAt})
+			continue
+		}
+		rows = append(rows, checkpointRow{Partner: p.Partner, Sequence: saved.Sequence, Hash: saved.Hash, SignedAt: saved.SignedAt, Signature: saved.Signature})
+	}
+	return rows, nil
+}
+
+func (s *Service) readCheckpoint(ctx context.Context, key string) (*savedCheckpoint, error) {
+	object, err := s.files.Open(ctx, key)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil //nolint:nilnil // none was signed yet
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read a checkpoint from the file store: %w", err)
+	}
+	defer func() { _ = object.Close() }()
+	text, err := io.ReadAll(object)
+	saved := new(savedCheckpoint)
+	if err == nil {
+		err = json.Unmarshal(text, saved)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read a checkpoint from the file store: %w", err)
+	}
+	return saved, nil
+}

@@ -1,0 +1,22 @@
+package model_test
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/model"
+)
+
+// What people read of how long a delivery is tried is what the schedule says.
+func TestDocumentsTellHowLongADeliveryIsTried(t *testing.T) {
+	t.Parallel()
+	hours := fmt.Sprintf("%.1f hours", model.DeliveryDuration().Hours())
+	for _, path := range []string{"../RUNBOOK.md", "../graph/schema/webhook.graphqls", "../rest/openapi.yaml"} {
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.Contains(t, string(text), hours, path)
+	}
+}

@@ -1,0 +1,111 @@
+package model
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+)
+
+// FindingPaidTwice is a payout of a claim whose occurrence was merged into one that
+// the policy has been paid for already.
+const FindingPaidTwice FindingKind = "paid_twice"
+
+// reportDoublePayment raises an exception for every payout beyond the first claim's,
+// where a policy has several approved claims for what turned out to be one
+// occurrence. What has not gone out is held. Each payout is reported, and held, once.
+func (j *judging) reportDoublePayment(ctx context.Context, p *policyRow) error {
+	var approved []*claimRow
+	for _, c := range j.others[p.ID] {
+		if j.concerns(c) && c.isApproved() {
+			approved = append(approved, c)
+		}
+	}
+	if len(approved) < 2 {
+		return nil
+	}
+	slices.SortFunc(approved, func(a, b *claimRow) int {
+		return cmp.Or(a.DecidedAt.Compare(*b.DecidedAt), slices.Compare(a.ID[:], b.ID[:]))
+	})
+	payouts, err := j.lockPayingPayouts(ctx, approved)
+	if err != nil || len(payouts[approved[0].ID]) == 0 {
+		return err
+	}
+	first := payouts[approved[0].ID][0]
+	for _, c := range approved[1:] {
+		for _, payout := range payouts[c.ID] {
+			if err := j.reportPaidTwice(ctx, c, payout, first); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// lockPayingPayouts locks the payouts of locked claims that paid or may pay, by claim.
+func (u *unit) lockPayingPayouts(ctx context.Context, claims []*claimRow) (map[uuid.UUID][]*payoutRow, error) {
+	ids := make([]uuid.UUID, len(claims))
+	for i, c := range claims {
+		ids[i] = c.ID
+	}
+	var rows []*payoutRow
+	err := u.NewSelect().Model(&rows).Where("po.claim_id in (?)", bun.List(ids)).
+		Where("(po.status not in (?, ?) or po.settled)", PayoutReturned, PayoutCancelled).OrderExpr("po.id").For("NO KEY UPDATE").Scan(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("lock payouts: %w", err)
+	}
+	payouts := make(map[uuid.UUID][]*payoutRow)
+	for _, row := range rows {
+		u.since(&row.header)
+		payouts[row.ClaimID] = append(payouts[row.ClaimID], row)
+	}
+	return payouts, nil
+}
+
+func (u *unit) reportPaidTwice(ctx context.Context, claim *claimRow, payout, first *payoutRow) error {
+	row := &findingRow{
+		ID: newID(), CreatedAt: u.now, Kind: FindingPaidTwice, Rail: payout.Provider,
+		Partner: &payout.Partner, PolicyID: &payout.PolicyID, PayoutID: &payout.ID, RelatedPayoutID: &first.ID,
+	}
+	done, err := u.NewInsert().Model(row).On("conflict (payout_id, partner) where kind = 'paid_twice' do nothing").Exec(ctx)
+	if err != nil {
+		return fmt.Errorf("insert exception: %w", err)
+	}
+	if n, err := done.RowsAffected(); err != nil || n == 0 {
+		return err
+	}
+	return u.holdForCompliance(ctx, claim, payout, "The payout is held: the claim's event is one that was paid already.")
+}
+
+// holdForCompliance holds a payout that has not gone out and is written at once; one
+// that is with the rail, or that a rail reported to be paid wrongly, stays as it is.
+func (u *unit) holdForCompliance(ctx context.Context, claim *claimRow, row *payoutRow, summary string) error {
+	reason := BlockedCompliance
+	switch {
+	case row.Status != PayoutPending && row.Status != PayoutBlocked:
+		return nil
+	case row.Status == PayoutBlocked && (*row.BlockedReason == reason || *row.BlockedReason == BlockedRailMismatch):
+		return nil
+	case row.Status == PayoutBlocked && !row.held():
+		row.HeldOver = row.BlockedReason
+	}
+	out := outgoingOf(claim, row)
+	row.BlockedReason, row.NextAttemptAt = &reason, nil
+	if row.Status == PayoutPending {
+		if err := u.stepPayout(claim, row, PayoutBlocked, summary); err != nil {
+			return err
+		}
+	} else {
+		u.touch(&row.header)
+		if err := u.sayPayout(claim, row, row.stands(), EventPayoutUpdated, summary); err != nil {
+			return err
+		}
+	}
+	if err := u.savePayout(ctx, out); err != nil {
+		return err
+	}
+	return u.told(ctx, claim)
+}

@@ -1,0 +1,106 @@
+package model
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// feedGenerations are the restores of a partner's feed, the oldest first; none as a
+// rule. Generation 1 needs none.
+type feedGenerations []feedGeneration
+
+// feedGeneration is where a feed went on after a restore.
+type feedGeneration struct {
+	Generation     int
+	ContinuesAfter int64 // later sequences name other events than in the generations before
+	RestoredAt     time.Time
+}
+
+func (g feedGenerations) current() int {
+	if len(g) == 0 {
+		return 1
+	}
+	return g[len(g)-1].Generation
+}
+
+// check refuses a sequence of an older generation beyond the end that a restore has left:
+// other events follow it than its reader knows.
+func (g feedGenerations) check(generation int, after int64) error {
+	for _, restore := range g {
+		if restore.Generation > max(generation, 1) && after > restore.ContinuesAfter {
+			return Refuse(CodeCursorInvalid, "The history of events was restored from a backup", "%s",
+				wrong("/after_sequence", "restored", fmt.Sprintf("It was restored on %s: after sequence %d other events follow than before. Forget what you had beyond, "+
+					"read on from after_sequence=%d, and give the generation of your last event from then on.", restore.RestoredAt.UTC().Format(time.RFC3339), restore.ContinuesAfter, restore.ContinuesAfter)))
+		}
+	}
+	if generation > g.current() {
+		return badParameter("generation", fmt.Sprintf("The newest generation is %d.", g.current()))
+	}
+	return nil
+}
+
+// loadGenerations returns the restores of a partner's feed, as they were at most
+// partnerFresh ago.
+func (s *Service) loadGenerations(ctx context.Context, partner string) (feedGenerations, error) {
+	return s.feeds.get(ctx, partner, func(ctx context.Context) (list feedGenerations, err error) {
+		err = s.preparedRows(ctx, s.pool, &list, "select generation, continues_after, restored_at from feed_generations where partner = $1 order by generation", partner)
+		if err != nil {
+			return nil, explain(fmt.Errorf("read generations of the feed: %w", err))
+		}
+		return list, nil
+	})
+}
+
+// openFeedPage opens a page of the feed at its cursor, or at f.After without one.
+func (s *Service) openFeedPage(ctx context.Context, actor Actor, f *EventFilter, in PageRequest) (page, error) {
+	generations, err := s.loadGenerations(ctx, f.Partner)
+	if err != nil {
+		return page{}, err
+	}
+	if err := generations.check(f.Generation, f.After); err != nil {
+		return page{}, err
+	}
+	current := generations.current()
+	for generation := current; ; generation-- { // a cursor is of the generation it was made in
+		p, err := s.page(actor, in, f.cursorFilter(generation))
+		if err != nil && generation > 1 {
+			continue
+		}
+		if err != nil {
+			return p, err
+		}
+		if p.after == "" {
+			p.after = strconv.FormatInt(f.After, 10)
+			return p, nil
+		}
+		after, err := strconv.ParseInt(p.after, 10, 64)
+		if err != nil {
+			return p, BadCursor().Because(err)
+		}
+		p.filter = cursorScope(actor, in, f.cursorFilter(current))
+		return p, generations.check(generation, after)
+	}
+}
+
+// cursorFilter identifies the list that a cursor of the feed belongs to.
+func (f *EventFilter) cursorFilter(generation int) string {
+	place := fmt.Sprintf("events?%q", []any{f.Partner, f.Types, f.Subject})
+	if generation > 1 {
+		place += "," + strconv.Itoa(generation)
+	}
+	return place
+}
+
+// beginGeneration begins a generation of every partner's feed. No pass of the relay runs
+// meanwhile.
+func (u *unit) beginGeneration(ctx context.Context) error {
+	u.later.Queue("select pg_advisory_xact_lock($1)", relayLock)
+	u.later.Queue(`insert into feed_generations (partner, generation, continues_after, restored_at)
+		select p.slug, coalesce((select max(generation) from feed_generations g where g.partner = p.slug), 1) + 1, coalesce(`+lastNumber("sequence", "p.slug")+`, 0), $1 from partners p`, u.now)
+	if err := u.send(ctx); err != nil {
+		return fmt.Errorf("begin a generation of the feed: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,97 @@
+package model
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"parapet/model/account"
+	"parapet/model/money"
+)
+
+// describeFindings fills in what the lines of findings say, and of what is missing the
+// payouts. rows and findings are in the same order.
+func (s *Service) describeFindings(ctx context.Context, rows []findingRow, findings []Finding) error {
+	type place struct {
+		report uuid.UUID
+		line   int
+	}
+	var reports, payouts []uuid.UUID
+	var numbers []int
+	for _, row := range rows {
+		switch {
+		case row.ReportID != nil && row.Line != nil:
+			reports, numbers = append(reports, *row.ReportID), append(numbers, *row.Line)
+		case row.PayoutID != nil:
+			payouts = append(payouts, *row.PayoutID)
+		}
+	}
+	lines := map[place]*lineRow{}
+	if len(reports) > 0 {
+		var found []*lineRow
+		if err := s.db.NewSelect().Model(&found).Where("rl.report_id in (?)", bun.List(reports)).Where("rl.number in (?)", bun.List(numbers)).Scan(ctx); err != nil {
+			return fmt.Errorf("read lines of findings: %w", err)
+		}
+		for _, line := range found {
+			lines[place{line.ReportID, line.Number}] = line
+		}
+	}
+	missing, methods, err := s.missingPayouts(ctx, payouts)
+	if err != nil {
+		return err
+	}
+	for i, row := range rows {
+		if row.ReportID != nil && row.Line != nil {
+			findings[i].describeLine(lines[place{*row.ReportID, *row.Line}])
+		} else if row.PayoutID != nil {
+			findings[i].describePayout(missing[*row.PayoutID], methods)
+		}
+	}
+	return nil
+}
+
+func (s *Service) missingPayouts(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]*payoutRow, map[uuid.UUID]*payoutMethodRow, error) {
+	if len(ids) == 0 {
+		return nil, nil, nil
+	}
+	payouts, err := rowsByID[payoutRow](ctx, s.db, ids)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read payouts of findings: %w", err)
+	}
+	var wanted []uuid.UUID
+	for _, row := range payouts {
+		if row.PayoutMethodID != nil {
+			wanted = append(wanted, *row.PayoutMethodID)
+		}
+	}
+	if len(wanted) == 0 {
+		return payouts, nil, nil
+	}
+	methods, err := rowsByID[payoutMethodRow](ctx, s.db, wanted)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read payout methods of findings: %w", err)
+	}
+	return payouts, methods, nil
+}
+
+func (f *Finding) describeLine(line *lineRow) {
+	if line == nil {
+		return
+	}
+	f.Key, f.Reference, f.Account, f.Code = textOrNil(line.Key), textOrNil(line.Reference), textOrNil(line.Account), textOrNil(line.Code)
+	f.Amount, f.Status, f.ReportedAt = new(money.New(line.Amount, line.Currency)), &line.Status, new(line.At.UTC())
+}
+
+func (f *Finding) describePayout(row *payoutRow, methods map[uuid.UUID]*payoutMethodRow) {
+	if row == nil {
+		return
+	}
+	f.Key, f.Reference, f.Amount, f.ReportedAt = new(row.key()), row.ProviderReference, new(row.money()), row.ReleasedAt
+	if row.PayoutMethodID != nil {
+		if method := methods[*row.PayoutMethodID]; method != nil && len(method.Sealed) > 0 {
+			f.Account = new(account.Masked(method.Type, method.Last4))
+		}
+	}
+}

@@ -1,0 +1,218 @@
+package model
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"parapet/model/wire"
+)
+
+const (
+	// HeartbeatEvery is how often workers record a heartbeat: the most that can be lost
+	// in a failover unnoticed.
+	HeartbeatEvery = 5 * time.Second
+	// maxHeartbeatLag is how many heartbeats the file store may be behind a database that
+	// lost nothing when it moved.
+	maxHeartbeatLag = 3
+	// HeartbeatGap is how long the workers record no heartbeat before the rail's reports
+	// have to show that the database knows every payment since the last one.
+	HeartbeatGap = time.Minute
+)
+
+// ErrFileStore says that the file store, with which the database is compared, cannot be
+// read or written.
+var ErrFileStore = errors.New("the file store cannot be used")
+
+// databaseRow identifies the database and records how far it has come.
+type databaseRow struct {
+	bun.BaseModel `bun:"table:database_identity,alias:di"`
+
+	Lineage          uuid.UUID `bun:"type:uuid"`
+	SystemIdentifier *string
+	Timeline         *int64
+	Heartbeat        int64
+	HeartbeatAt      time.Time
+	// Where the database runs now, and the machine's time.
+	CurrentSystem   string    `bun:",scanonly"`
+	CurrentTimeline int64     `bun:",scanonly"`
+	Clock           time.Time `bun:",scanonly"`
+	UnknownPayments int       `bun:",scanonly"` // in reports, made after the last heartbeat, unanswered
+}
+
+// heartbeatMark is the last heartbeat in the file store.
+type heartbeatMark struct {
+	Lineage   uuid.UUID `json:"lineage"`
+	Heartbeat int64     `json:"heartbeat"`
+	At        time.Time `json:"at"`
+}
+
+func markKey(lineage uuid.UUID) string { return "database/" + lineage.String() + ".json" }
+
+// readDatabase reads the row and where the database runs. The clock is the machine's,
+// because business time may be shifted.
+func readDatabase(ctx context.Context, db bun.IDB, lock string) (*databaseRow, error) {
+	row := new(databaseRow)
+	q := db.NewSelect().Model(row).Column("lineage", "system_identifier", "timeline", "heartbeat", "heartbeat_at").
+		ColumnExpr("(select system_identifier::text from pg_control_system()) as current_system").
+		ColumnExpr("('x' || substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8))::bit(32)::bigint as current_timeline").
+		ColumnExpr("clock_timestamp() as clock").
+		ColumnExpr(`(select count(*) from findings fi join rail_report_lines l on l.report_id = fi.report_id and l.number = fi.line
+			where fi.kind = 'unknown' and fi.closed_at is null and l.at > di.heartbeat_at) as unknown_payments`)
+	if lock != "" {
+		q = q.For(lock)
+	}
+	if err := q.Scan(ctx); err != nil {
+		return nil, fmt.Errorf("read the database's identity: %w", err)
+	}
+	return row, nil
+}
+
+// readMark reads the last heartbeat of the file store; nil when it has none.
+func (s *Service) readMark(ctx context.Context, lineage uuid.UUID) (*heartbeatMark, error) {
+	if s.files == nil {
+		return nil, nil //nolint:nilnil // as without a mark
+	}
+	object, err := s.files.Open(ctx, markKey(lineage))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil //nolint:nilnil // a new database, or a new file store
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: read the last heartbeat: %w", ErrFileStore, err)
+	}
+	defer func() { _ = object.Close() }()
+	text, err := io.ReadAll(object)
+	known := new(heartbeatMark)
+	if err == nil {
+		err = json.Unmarshal(text, known)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: read the last heartbeat: %w", ErrFileStore, err)
+	}
+	return known, nil
+}
+
+func (s *Service) saveMark(ctx context.Context, m heartbeatMark) error {
+	text, err := json.Marshal(m)
+	if err == nil {
+		err = s.files.Put(ctx, markKey(m.Lineage), bytes.NewReader(text))
+	}
+	if err != nil {
+		return fmt.Errorf("%w: save the heartbeat: %w", ErrFileStore, err)
+	}
+	return nil
+}
+
+// hasMoved reports whether the database runs on another cluster or timeline than at its
+// last heartbeat: a promotion and a recovery begin a timeline.
+func (r *databaseRow) hasMoved() bool {
+	return r.SystemIdentifier != nil && (*r.SystemIdentifier != r.CurrentSystem || *r.Timeline != r.CurrentTimeline)
+}
+
+// restoreSigns says why the database may have been restored from a backup; empty when
+// nothing shows it. A move that lost nothing is no sign: the database then has the last
+// heartbeat of the file store.
+func (r *databaseRow) restoreSigns(known *heartbeatMark) string {
+	var signs []string
+	at := wire.Time(r.HeartbeatAt)
+	switch {
+	case known != nil && known.Heartbeat > r.Heartbeat:
+		signs = append(signs, fmt.Sprintf("The workers recorded heartbeat %d at %s; the last that the database has is %d of %s.", known.Heartbeat, wire.Time(known.At), r.Heartbeat, at))
+	case r.hasMoved() && known == nil:
+		signs = append(signs, "The database was moved to another cluster or promoted, and the file store has no heartbeat that would show whether anything was lost.")
+	case r.hasMoved() && r.Heartbeat-known.Heartbeat > maxHeartbeatLag:
+		signs = append(signs, fmt.Sprintf("The database was moved to another cluster or promoted, and the last heartbeat in the file store is of %s, too old to show whether anything was lost.", wire.Time(known.At)))
+	}
+	if r.UnknownPayments > 0 && r.Clock.Sub(r.HeartbeatAt) > HeartbeatGap {
+		signs = append(signs, fmt.Sprintf("The rail reports %d payments since the last heartbeat, of %s, that the database does not know.", r.UnknownPayments, at))
+	}
+	return strings.Join(signs, " ")
+}
+
+// RecordHeartbeat checks whether the database was restored from a backup and records how
+// far it has come, in the database and then in the file store. It returns the open
+// restore, noticed now or before; while one is open no heartbeat is recorded, no payout is
+// sent and no event is numbered. Workers call it before they start. Errors: ErrFileStore.
+func (s *Service) RecordHeartbeat(ctx context.Context) (open *Restore, err error) {
+	known, err := s.loadMark(ctx)
+	if err != nil {
+		return nil, explain(err)
+	}
+	var next *heartbeatMark
+	err = s.change(ctx, System(), func(ctx context.Context, u *unit) error {
+		row, err := readDatabase(ctx, u, "UPDATE")
+		if err != nil {
+			return err
+		}
+		standing, err := u.openRestore(ctx)
+		if err == nil && standing == nil {
+			if signs := row.restoreSigns(known); signs != "" {
+				standing, err = u.noticeRestore(ctx, signs, known)
+			} else {
+				next, err = u.saveHeartbeat(ctx, row)
+			}
+		}
+		if standing != nil {
+			open = standing.public()
+		}
+		return err
+	})
+	if err != nil || next == nil || s.files == nil {
+		return open, err
+	}
+	return open, explain(firstOf(s.saveMark(ctx, *next), s.saveCheckpoints(ctx, next.Lineage)))
+}
+
+func (s *Service) loadMark(ctx context.Context) (*heartbeatMark, error) {
+	row, err := readDatabase(ctx, s.db, "")
+	if err != nil {
+		return nil, err
+	}
+	return s.readMark(ctx, row.Lineage)
+}
+
+// saveHeartbeat saves the next heartbeat and where the database runs.
+func (u *unit) saveHeartbeat(ctx context.Context, row *databaseRow) (*heartbeatMark, error) {
+	row.Heartbeat, row.HeartbeatAt, row.SystemIdentifier, row.Timeline = row.Heartbeat+1, row.Clock, &row.CurrentSystem, &row.CurrentTimeline
+	_, err := u.NewUpdate().Model(row).Column("heartbeat", "heartbeat_at", "system_identifier", "timeline").Where("one").Exec(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("record a heartbeat: %w", err)
+	}
+	return &heartbeatMark{row.Lineage, row.Heartbeat, row.HeartbeatAt}, nil
+}
+
+// SinceHeartbeat is the age of the last heartbeat.
+func (s *Service) SinceHeartbeat(ctx context.Context) (time.Duration, error) {
+	row, err := readDatabase(ctx, s.db, "")
+	if err != nil {
+		return 0, explain(err)
+	}
+	return row.Clock.Sub(row.HeartbeatAt), nil
+}
+
+// RestoreSigns says why the database may have been restored from a backup; empty when
+// nothing shows it or an operator has answered for it. It changes nothing.
+func (s *Service) RestoreSigns(ctx context.Context) (string, error) {
+	row, err := readDatabase(ctx, s.db, "")
+	if err != nil {
+		return "", explain(err)
+	}
+	standing, err := openRestore(ctx, s.db)
+	if err != nil {
+		return "", explain(err)
+	}
+	if standing != nil {
+		return standing.Signs, nil
+	}
+	known, err := s.readMark(ctx, row.Lineage)
+	return row.restoreSigns(known), explain(err)
+}

@@ -1,0 +1,68 @@
+package model_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/model"
+	"parapet/model/modeltest"
+	"parapet/model/wire"
+)
+
+func TestOperatorWritesMessagesToThePartner(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	claim := owed(b)
+	b.Operator.Doing = "addMessage"
+	message, err := b.Service.AddMessage(t.Context(), b.Operator, claim.ID, "Please send us the survey.")
+	require.NoError(t, err)
+	require.Equal(t, "acme", *message.Partner)
+	require.Equal(t, wire.Actor{Kind: "operator", Name: "parapet"}, message.Author, "partners do not learn who it was")
+	list, err := b.Service.GetMessages(t.Context(), b.Acme, claim.ID, model.PageRequest{})
+	require.NoError(t, err)
+	require.Equal(t, []wire.Message{*message}, list.Data)
+	timeline := b.Timeline(claim.ID)
+	last := timeline[len(timeline)-1]
+	require.Equal(t, []string{"claim.message_added", "operator", "parapet"}, []string{last.Kind, last.Actor.Kind, last.Actor.Name})
+	b.Relay()
+	events, err := b.Service.ListEvents(t.Context(), b.Acme, model.EventFilter{Types: []model.EventType{model.EventClaimMessageAdded}}, model.PageRequest{})
+	require.NoError(t, err)
+	require.Len(t, events.Data, 1)
+	line := audit(t, b, model.AuditFilter{Operation: "addMessage"})[0]
+	require.Equal(t, []string{"olive", "acme", message.ID}, []string{line.Actor, *line.Partner, *line.Subject})
+
+	_, err = b.Service.AddAttachment(t.Context(), b.Operator, claim.ID, named("a.txt", "text/plain", "x"))
+	require.Equal(t, model.CodeInsufficientScope, failure(t, err).Code, "messages are all that operators write for a partner")
+	_, err = b.Service.AddMessage(t.Context(), b.Source, claim.ID, "Hello.")
+	require.Equal(t, model.CodeInsufficientScope, failure(t, err).Code)
+	_, err = b.Service.AddMessage(t.Context(), b.Operator, claim.ID, "\x00")
+	require.Equal(t, []string{"/body"}, pointers(failure(t, err)))
+}
+
+func TestDeferralSaysWhichEvidenceIsNeeded(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy := b.Cover("quake-circle", nil)
+	claim, _, err := b.Service.OpenClaim(t.Context(), b.Acme, model.ClaimRequest{PolicyID: policy.ID, RequestedAmount: amount(125_000)})
+	require.NoError(t, err)
+	in := model.DecisionRequest{
+		ClaimID: claim.ID, Outcome: model.ClaimDeferred, ReasonCodes: []model.ReasonCode{model.ReasonEvidenceNeeded},
+		NextReviewAt: new(b.Now().Add(48 * time.Hour)), Message: new(" "),
+	}
+	_, err = b.Service.DecideClaim(t.Context(), b.Operator, in)
+	require.Equal(t, []string{"/message"}, pointers(failure(t, err)))
+	require.Equal(t, "opened", b.Claim(claim.ID).Status)
+
+	in.Message = new("Photographs of the roof, taken after the event.")
+	deferred, err := b.Service.DecideClaim(t.Context(), b.Operator, in)
+	require.NoError(t, err)
+	require.Equal(t, []string{"evidence_needed"}, deferred.Decision.ReasonCodes)
+	require.Equal(t, []string{"claim.opened", "claim.deferred", "claim.message_added"}, b.Told(claim.ID))
+	list, err := b.Service.GetMessages(t.Context(), b.Acme, claim.ID, model.PageRequest{})
+	require.NoError(t, err)
+	require.Len(t, list.Data, 1)
+	require.Equal(t, *in.Message, list.Data[0].Body)
+	require.Equal(t, wire.Actor{Kind: "operator", Name: "parapet"}, list.Data[0].Author)
+}

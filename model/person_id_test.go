@@ -1,0 +1,118 @@
+package model_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/model"
+	"parapet/model/modeltest"
+)
+
+// operatorAt is the person whom an issuer calls subject, under a name of their client.
+func operatorAt(issuer, subject, name string) model.Actor {
+	actor := modeltest.Operator()
+	actor.Issuer, actor.Subject, actor.Name = issuer, subject, name
+	return actor
+}
+
+const otherIssuer = "https://id.elsewhere.test"
+
+func TestApprovalsCountPeopleByIssuerAndSubject(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	payout := only(t, b, costly(b))
+	approve := func(actor model.Actor) error {
+		_, err := b.Service.ApprovePayout(t.Context(), actor, model.ApprovalRequest{PayoutID: payout.ID})
+		return err
+	}
+	require.NoError(t, approve(operatorAt(modeltest.Issuer, "ann", "ann")))
+	again := failure(t, approve(operatorAt(modeltest.Issuer, "ann", "Ann of the console")))
+	require.Equal(t, model.CodeStateConflict, again.Code, "one person with two names is one")
+	require.NoError(t, approve(operatorAt(otherIssuer, "ann", "ann")), "two people may have one name")
+	states, err := b.Service.ApprovalsOf(t.Context(), b.Operator, []string{payout.ID})
+	require.NoError(t, err)
+	given := states[payout.ID].Given
+	require.Len(t, given, 2)
+	require.Equal(t, []string{"ann", modeltest.Issuer, "ann", otherIssuer}, []string{given[0].Author, *given[0].AuthorIssuer, given[1].Author, *given[1].AuthorIssuer})
+	b.Work()
+	require.Len(t, b.Rail.Orders, 1)
+	notes, err := b.Service.ListAdjudications(t.Context(), b.Operator, payout.ClaimID, model.PageRequest{})
+	require.NoError(t, err)
+	require.Equal(t, []string{modeltest.Issuer, otherIssuer}, []string{*notes.Data[0].AuthorIssuer, *notes.Data[1].AuthorIssuer})
+}
+
+// TestApprovalWithoutIssuerCountsForEveryIssuer has an approval of before issuers were
+// recorded: whose it was is unknown, and nobody approves twice.
+func TestApprovalWithoutIssuerCountsForEveryIssuer(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	payout := only(t, b, costly(b))
+	for _, try := range []struct {
+		issuer string
+		want   model.Code
+	}{{"", ""}, {otherIssuer, model.CodeStateConflict}} {
+		_, err := b.Service.ApprovePayout(t.Context(), operatorAt(try.issuer, "ann", "ann"), model.ApprovalRequest{PayoutID: payout.ID})
+		if try.want == "" {
+			require.NoError(t, err)
+			continue
+		}
+		require.Equal(t, try.want, failure(t, err).Code)
+	}
+}
+
+// TestIdempotencyKeysBelongToOnePerson has two operators of one client, and two sources
+// of one client, use the same key.
+func TestIdempotencyKeysBelongToOnePerson(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	payout := only(t, b, costly(b))
+	approve := func(actor model.Actor) error {
+		_, err := b.Service.ApprovePayout(t.Context(), keyed(actor, "k1", "a"), model.ApprovalRequest{PayoutID: payout.ID})
+		return err
+	}
+	replay := new(model.Replay)
+	require.NoError(t, approve(operatorAt(modeltest.Issuer, "ann", "ann")))
+	require.ErrorAs(t, approve(operatorAt(modeltest.Issuer, "ann", "Ann")), &replay)
+	require.NoError(t, approve(operatorAt(otherIssuer, "ann", "ann")), "another person's key is another key")
+	require.Equal(t, "pending", only(t, b, b.Claim(payout.ClaimID)).Status)
+
+	record := func(subject, id string) error {
+		actor := b.Source
+		actor.Subject = subject
+		_, _, err := b.Service.RecordObservation(t.Context(), keyed(actor, "k2", "b"), modeltest.Quake(id, b.Now(), epicentre, "4.0"), false)
+		return err
+	}
+	require.NoError(t, record("usgs", "us7"))
+	require.ErrorAs(t, record("usgs", "us7"), &replay)
+	require.NoError(t, record("emsc", "em7"))
+}
+
+// TestRecordsNameOperatorsByIssuerAndSubject does whatever leaves an operator's name.
+func TestRecordsNameOperatorsByIssuerAndSubject(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	ann := operatorAt(otherIssuer, "ann", "Ann of the console")
+	ann.Doing = "test"
+	stopped, err := b.Service.StopReleases(t.Context(), ann, model.StopRequest{Reason: "A drill."})
+	require.NoError(t, err)
+	resumed, err := b.Service.ResumeReleases(t.Context(), ann, model.ResumeRequest{Reason: "It is over."})
+	require.NoError(t, err)
+	moratorium, err := b.Service.DeclareMoratorium(t.Context(), ann, model.MoratoriumRequest{EndsAt: b.Now().Add(time.Hour), Reason: "A storm."})
+	require.NoError(t, err)
+	capacity, err := b.Service.SetCapacity(t.Context(), ann, model.CapacityRequest{Product: "quake-circle", Currency: "USD", Amount: new(int64(1))})
+	require.NoError(t, err)
+	for what, named := range map[string][2]*string{
+		"stopped": {&stopped.Stop.StoppedBy, stopped.Stop.StoppedByIssuer}, "resumed": {resumed.Stop.ResumedBy, resumed.Stop.ResumedByIssuer},
+		"moratorium": {moratorium.Author, moratorium.AuthorIssuer}, "capacity": {&capacity.Author, capacity.AuthorIssuer},
+	} {
+		require.Equal(t, "ann", *named[0], what)
+		require.Equal(t, otherIssuer, *named[1], what)
+	}
+	lines := audit(t, b, model.AuditFilter{Actor: "ann"})
+	require.Len(t, lines, 4)
+	for _, line := range lines {
+		require.Equal(t, otherIssuer, *line.Issuer)
+	}
+}

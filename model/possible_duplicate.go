@@ -1,0 +1,127 @@
+package model
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"parapet/model/hazard"
+	"parapet/model/wire"
+)
+
+// Two occurrences within these bounds, which belong to them, may be one event:
+// quakes whoever reports them, storms that different sources report. Agencies, and
+// networks of one agency, date and locate the same event differently.
+const (
+	quakeDuplicateTime    = 60 * time.Second
+	quakeDuplicateKM      = 100
+	stormDuplicateTime    = 6 * time.Hour
+	stormDuplicateKM      = 150
+	duplicateSearchMargin = 24 * time.Hour // a report may have been dated differently before
+)
+
+// reportedPosition is where and when an event was, by one report or an earlier
+// version of it.
+type reportedPosition struct {
+	source string
+	at     time.Time
+	where  hazard.Point
+}
+
+// loadPossibleDuplicates finds, among the occurrences that the policies have
+// counting claims for, those that may be the same event as the judged one.
+// Retracted and superseded reports count too: a claim may have been paid on them.
+func (j *judging) loadPossibleDuplicates(ctx context.Context) error {
+	if j.occurrence == nil || j.occurrence.Kind == hazard.StationDay {
+		return nil // days at stations are compared in sharesDay
+	}
+	claimed := j.comparableOccurrences()
+	if len(claimed) == 0 {
+		return nil
+	}
+	positions, err := j.loadPositions(ctx, append(claimed, j.occurrence.ID))
+	if err != nil {
+		return err
+	}
+	for _, id := range claimed {
+		if mayBeOneEvent(j.occurrence.Kind, positions[id], positions[j.occurrence.ID]) {
+			j.possibleDuplicates[id] = true
+		}
+	}
+	return nil
+}
+
+// comparableOccurrences are the other occurrences of the same kind with counting
+// claims that lie close enough in time to be compared. One that was rehearsed under
+// the name of the judged one, or the other way round, is a possible duplicate
+// wherever it was.
+func (j *judging) comparableOccurrences() []uuid.UUID {
+	j.possibleDuplicates = make(map[uuid.UUID]bool)
+	var ids []uuid.UUID
+	for _, claims := range j.others {
+		for _, c := range claims {
+			if !c.counts() || j.same[*c.OccurrenceID] {
+				continue
+			}
+			other := j.happened[*c.OccurrenceID]
+			switch {
+			case other.Kind != j.occurrence.Kind:
+			case other.Scope != j.occurrence.Scope && other.SourceEventID == j.occurrence.SourceEventID:
+				j.possibleDuplicates[other.stands()] = true
+			case other.MergedInto != nil || other.overlaps(j.occurrence, duplicateSearchMargin):
+				ids = append(ids, other.stands())
+			}
+		}
+	}
+	slices.SortFunc(ids, func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) })
+	return slices.Compact(ids)
+}
+
+// overlaps tells whether two occurrences are at most a margin apart in time.
+func (r *occurrenceRow) overlaps(other *occurrenceRow, margin time.Duration) bool {
+	return !r.OccurredAt.After(other.LastAt.Add(margin)) && !other.OccurredAt.After(r.LastAt.Add(margin))
+}
+
+// loadPositions reads where occurrences were, by everything that was ever reported
+// of them.
+func (u *unit) loadPositions(ctx context.Context, occurrences []uuid.UUID) (map[uuid.UUID][]reportedPosition, error) {
+	var reports []struct {
+		OccurrenceID uuid.UUID
+		Source       string
+		Body         wire.ObservationInput `bun:"type:json"`
+	}
+	err := u.NewRaw(`select o.occurrence_id, o.source, o.body from observations o where o.occurrence_id in (?0)
+		union all select o.occurrence_id, o.source, r.body from observations o join observation_revisions r on r.observation_id = o.id
+		where o.occurrence_id in (?0)`, bun.List(occurrences)).Scan(ctx, &reports)
+	if err != nil {
+		return nil, fmt.Errorf("read reported positions: %w", err)
+	}
+	positions := make(map[uuid.UUID][]reportedPosition)
+	for _, r := range reports {
+		if r.Body.Location != nil {
+			positions[r.OccurrenceID] = append(positions[r.OccurrenceID], reportedPosition{r.Source, r.Body.OccurredAt, *r.Body.Location})
+		}
+	}
+	return positions, nil
+}
+
+// mayBeOneEvent tells whether any two positions are close enough.
+func mayBeOneEvent(kind hazard.Kind, some, others []reportedPosition) bool {
+	apart, km := quakeDuplicateTime, float64(quakeDuplicateKM)
+	if kind == hazard.StormFix {
+		apart, km = stormDuplicateTime, stormDuplicateKM
+	}
+	for _, a := range some {
+		for _, b := range others {
+			comparable := kind == hazard.Earthquake || a.source != b.source
+			if comparable && a.at.Sub(b.at).Abs() <= apart && hazard.Distance(a.where, b.where) <= km {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,296 @@
+package model
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+)
+
+// ResumptionState is where a resumption of releases stands.
+type ResumptionState string
+
+// The states of a resumption. The last three are final.
+const (
+	ResumptionChecking  ResumptionState = "checking"  // the invariants are checked; releases are still stopped
+	ResumptionResuming  ResumptionState = "resuming"  // the stop has ended; payouts that waited are made due
+	ResumptionCompleted ResumptionState = "completed" // all payouts that waited are due
+	ResumptionRefused   ResumptionState = "refused"   // the stop stands; Refusal says why
+	ResumptionStopped   ResumptionState = "stopped"   // releases were stopped again before all payouts were due
+)
+
+// resumptionRow is a run that ends a stop and makes due what waited for its end.
+type resumptionRow struct {
+	bun.BaseModel `bun:"table:release_resumptions,alias:rr"`
+
+	ID          uuid.UUID `bun:",pk,type:uuid"`
+	StopID      uuid.UUID `bun:",type:uuid"`
+	State       ResumptionState
+	StartedAt   time.Time
+	StartedBy   personID
+	Reason      string
+	Acknowledge bool
+	Done        int
+	Total       int
+	FinishedAt  *time.Time
+	Refusal     *string
+}
+
+// ReleaseResumption is a run that ends a stop of releases and makes due the payouts that
+// waited for its end.
+type ReleaseResumption struct {
+	ID              string
+	State           string // a ResumptionState
+	StartedAt       time.Time
+	StartedBy       string  // an operator, as the issuer calls them
+	StartedByIssuer *string // nil where the token names none
+	Reason          string
+	Acknowledge     bool       // violated invariants were acknowledged
+	Done            int        // payouts that waited and are due now
+	Total           int        // payouts that waited when the stop ended; zero before
+	FinishedAt      *time.Time // nil while it runs
+	Refusal         *string    // why releases stay stopped
+}
+
+func (r *resumptionRow) public() *ReleaseResumption {
+	return &ReleaseResumption{
+		ID: nounResumption.id(r.ID), State: string(r.State), StartedAt: r.StartedAt, StartedBy: r.StartedBy.name(), StartedByIssuer: r.StartedBy.issuer(), Reason: r.Reason,
+		Acknowledge: r.Acknowledge, Done: r.Done, Total: r.Total, FinishedAt: r.FinishedAt, Refusal: r.Refusal,
+	}
+}
+
+// ReleasesResumed is what ResumeReleases answers.
+type ReleasesResumed struct {
+	Stop       *ReleaseStop // without an end while Resumption is checking
+	Resumption *ReleaseResumption
+}
+
+// How long a request to resume waits for the check of the invariants, and for how long a
+// run repeats a check that fails.
+const (
+	resumeCheckTimeout = 2 * time.Second
+	resumeCheckLimit   = 10 * time.Minute
+)
+
+// ResumeReleases lets payouts go out again. It answers with a run that SweepDue works
+// off in batches: checking the invariants, where that takes longer than a request may,
+// and making due what waited. While an invariant is violated the run, or the request, is
+// refused unless the operator acknowledges it: what stands violated then stops nothing
+// any more, what comes after does. It is always refused while a report line of no known
+// debt is open: that may be a payment that is about to be made again. Operators only.
+// Errors: validation_failed, state_conflict.
+func (s *Service) ResumeReleases(ctx context.Context, actor Actor, in ResumeRequest) (*ReleasesResumed, error) {
+	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
+		return nil, err
+	}
+	checked, err := s.checkBriefly(ctx)
+	if err != nil {
+		return nil, explain(err)
+	}
+	var run *resumptionRow
+	stop, err := s.stopChange(ctx, actor, in.Reason, func(ctx context.Context, u *unit, standing *stopRow) (*stopRow, error) {
+		if standing == nil {
+			return nil, Fail(CodeStateConflict, "Releases are not stopped.")
+		}
+		running, err := u.unfinishedResumption(ctx)
+		switch {
+		case err != nil:
+			return nil, err
+		case running != nil:
+			return nil, Fail(CodeStateConflict, "Releases are being resumed since %s: follow run %s.", running.StartedAt.Format(time.RFC3339), nounResumption.id(running.ID))
+		}
+		run = &resumptionRow{ID: newID(), StopID: standing.ID, State: ResumptionChecking, StartedAt: u.now, StartedBy: actor.personID(), Reason: in.Reason, Acknowledge: in.Acknowledge}
+		if checked {
+			if err := u.endStop(ctx, standing, run); err != nil {
+				return nil, err
+			}
+		}
+		if err := insert(ctx, u, run); err != nil {
+			return nil, err
+		}
+		u.enqueue(SweepWork{workStoppedPayouts})
+		return standing, u.answered(statusOK, nounResumption.id(run.ID), &ReleasesResumed{standing.public(), run.public()})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &ReleasesResumed{stop, run.public()}, nil
+}
+
+// checkBriefly checks the invariants of what changed lately; false when that takes
+// longer than resumeCheckTimeout.
+func (s *Service) checkBriefly(ctx context.Context) (checked bool, err error) {
+	brief, cancel := context.WithTimeout(ctx, resumeCheckTimeout)
+	defer cancel()
+	err = s.CheckChanged(brief)
+	if err != nil && ctx.Err() == nil && errors.Is(brief.Err(), context.DeadlineExceeded) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// endStop ends a stop for a run. It refuses, before it changes anything, while something
+// must be put right first: whatever keeps releases stopped is asked here. Errors:
+// state_conflict.
+func (u *unit) endStop(ctx context.Context, stop *stopRow, run *resumptionRow) error {
+	if err := u.requireNoRestore(ctx); err != nil {
+		return err
+	}
+	unanswered, err := u.unansweredLines(ctx)
+	if err != nil {
+		return err
+	}
+	violated, err := u.unacknowledged(ctx)
+	switch {
+	case err != nil:
+		return err
+	case unanswered > 0:
+		return Fail(CodeStateConflict, "Rails report %d payments that nobody knows: find out what each of them is, and close its finding (findings, closeFinding).", unanswered)
+	case violated != "" && !run.Acknowledge:
+		return Fail(CodeStateConflict, "Invariants are violated: %s Put that right, or acknowledge it.", violated)
+	case violated != "":
+		_, err := u.NewUpdate().Model((*violationRow)(nil)).Set("acknowledged_at = ?, acknowledged_by = ?", u.now, run.StartedBy).
+			Where("acknowledged_at is null").Exec(ctx)
+		if err != nil {
+			return fmt.Errorf("acknowledge violations: %w", err)
+		}
+	}
+	stop.ResumedAt, stop.ResumedBy, stop.ResumeReason, stop.Acknowledged = &u.now, &run.StartedBy, &run.Reason, violated != ""
+	_, err = u.NewUpdate().Model(stop).Column("resumed_at", "resumed_by", "resume_reason", "acknowledged").WherePK().Exec(ctx)
+	if err != nil {
+		return fmt.Errorf("end a stop: %w", err)
+	}
+	err = u.NewRaw("select count(*) from payouts po where po.status = 'pending' and po.next_attempt_at is null and not "+policyIsBarred).Scan(ctx, &run.Total)
+	if err != nil {
+		return fmt.Errorf("count payouts that wait: %w", err)
+	}
+	run.State = ResumptionResuming
+	return nil
+}
+
+// unfinishedResumption locks the run that is not finished; nil without.
+func (u *unit) unfinishedResumption(ctx context.Context) (*resumptionRow, error) {
+	row := new(resumptionRow)
+	err := u.NewSelect().Model(row).Where("rr.finished_at is null").For("UPDATE").Scan(ctx)
+	if absent(err) {
+		return nil, nil //nolint:nilnil // nothing is being resumed
+	}
+	return row, err
+}
+
+func (u *unit) saveResumption(ctx context.Context, run *resumptionRow) error {
+	_, err := u.NewUpdate().Model(run).Column("state", "done", "total", "finished_at", "refusal").WherePK().Exec(ctx)
+	if err != nil {
+		return fmt.Errorf("save a resumption: %w", err)
+	}
+	return nil
+}
+
+// finish ends a run.
+func (r *resumptionRow) finish(at time.Time, state ResumptionState) {
+	r.State, r.FinishedAt = state, &at
+}
+
+// stopResumption ends the run that is not finished, for a new stop.
+func (u *unit) stopResumption(ctx context.Context) error {
+	run, err := u.unfinishedResumption(ctx)
+	if err != nil || run == nil {
+		return err
+	}
+	run.finish(u.now, ResumptionStopped)
+	return u.saveResumption(ctx, run)
+}
+
+// checkResumption checks the invariants for a run that waits for it, and then ends the
+// stop or refuses to. A check that fails is repeated by the next sweep.
+func (s *Service) checkResumption(ctx context.Context) error {
+	var waits bool
+	err := s.db.NewRaw("select exists (select from release_resumptions where finished_at is null and state = ?)", ResumptionChecking).Scan(ctx, &waits)
+	if err != nil || !waits {
+		return err
+	}
+	checkErr := s.CheckChanged(ctx)
+	return errors.Join(checkErr, s.change(context.WithoutCancel(ctx), System(), func(ctx context.Context, u *unit) error {
+		stop, err := u.standingStop(ctx)
+		if err != nil || stop == nil {
+			return err
+		}
+		run, err := u.unfinishedResumption(ctx)
+		if err != nil || run == nil || run.State != ResumptionChecking {
+			return err
+		}
+		var refused *Error
+		switch {
+		case checkErr == nil:
+			if err := u.endStop(ctx, stop, run); err != nil && !errors.As(err, &refused) {
+				return err
+			}
+		case u.now.Sub(run.StartedAt) < resumeCheckLimit:
+			return nil
+		default:
+			refused = Fail(CodeStateConflict, "The invariants could not be checked within ten minutes; the log of the job sweep says why.")
+		}
+		if refused != nil {
+			run.finish(u.now, ResumptionRefused)
+			run.Refusal = &refused.Detail
+		}
+		return u.saveResumption(ctx, run)
+	}))
+}
+
+// resumePayouts makes due a batch of payouts that waited for the end of a stop, or of
+// what barred their policy, and counts them in the run that ended a stop. Each partner
+// has its share of a batch.
+func (u *unit) resumePayouts(ctx context.Context) (int, error) {
+	run, err := u.unfinishedResumption(ctx)
+	if err != nil || run != nil && run.State != ResumptionResuming {
+		return 0, err
+	}
+	var ids []uuid.UUID
+	err = u.NewRaw(`select waiting.id from partners pt cross join lateral (
+			select po.id, row_number() over (order by po.id) as place from payouts po
+			where po.partner = pt.slug and po.status = 'pending' and po.next_attempt_at is null and not `+policyIsBarred+` order by po.id limit ?0) as waiting
+		where not exists (select from release_stops where resumed_at is null) order by waiting.place, waiting.id limit ?0`, sweepSize).Scan(ctx, &ids)
+	if err != nil {
+		return 0, fmt.Errorf("find payouts that wait: %w", err)
+	}
+	resumed, err := u.makeDue(ctx, ids)
+	if err != nil || run == nil {
+		return len(ids), err
+	}
+	run.Done += resumed
+	run.Total = max(run.Total, run.Done)
+	if len(ids) < sweepSize {
+		run.finish(u.now, ResumptionCompleted)
+	}
+	return len(ids), u.saveResumption(ctx, run)
+}
+
+// makeDue lets payouts go on that waited; it returns how many.
+func (u *unit) makeDue(ctx context.Context, ids []uuid.UUID) (resumed int, err error) {
+	if len(ids) == 0 {
+		return 0, nil
+	}
+	slice, err := u.lockPayouts(ctx, "", ids)
+	if err != nil {
+		return 0, err
+	}
+	for _, out := range slice {
+		row := out.row
+		if row.Status != PayoutPending || row.NextAttemptAt != nil {
+			continue
+		}
+		row.NextAttemptAt = &u.now
+		u.touch(&row.header)
+		if err := u.sayPayout(out.claim, row, row.stands(), EventPayoutUpdated, "Parapet sends payouts again; this one goes out."); err != nil {
+			return 0, err
+		}
+		u.release(row)
+		resumed++
+	}
+	u.keepPayouts(slice)
+	return resumed, nil
+}

@@ -1,0 +1,144 @@
+package model_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/model"
+	"parapet/model/modeltest"
+)
+
+// stopped makes a payout that waits for the end of a stop.
+func stopped(t *testing.T) *modeltest.Bundle {
+	t.Helper()
+	b := modeltest.New(t, modeltest.Unchecked())
+	claim := owed(b)
+	stop(t, b)
+	b.Record(modeltest.IBAN(claim.ID))
+	b.Work()
+	require.Nil(t, only(t, b, claim).NextAttemptAt)
+	return b
+}
+
+func resumption(t *testing.T, b *modeltest.Bundle) model.ReleaseResumption {
+	t.Helper()
+	return must(b.Service.ReleaseResumptions(t.Context(), b.Operator, 10))[0]
+}
+
+func TestResumptionIsFollowedToItsEnd(t *testing.T) {
+	t.Parallel()
+	b := stopped(t)
+	resumed, err := b.Service.ResumeReleases(t.Context(), b.Operator, model.ResumeRequest{Reason: "All is well."})
+	require.NoError(t, err)
+	require.NotNil(t, resumed.Stop.ResumedAt)
+	run := resumed.Resumption
+	require.Equal(t, "resuming", run.State)
+	require.Equal(t, 1, run.Total)
+	require.Zero(t, run.Done)
+	require.Nil(t, run.FinishedAt)
+	require.Equal(t, "All is well.", run.Reason)
+	require.Equal(t, b.Operator.Name, run.StartedBy)
+	b.Work() // the run's job, without waiting for a sweep
+	run, err = b.Service.GetReleaseResumption(t.Context(), b.Operator, run.ID)
+	require.NoError(t, err)
+	require.Equal(t, "completed", run.State)
+	require.Equal(t, 1, run.Done)
+	require.NotNil(t, run.FinishedAt)
+	require.Len(t, b.Rail.Orders, 1)
+
+	_, err = b.Service.GetReleaseResumption(t.Context(), b.Acme, run.ID)
+	require.Equal(t, model.CodeInsufficientScope, failure(t, err).Code)
+	_, err = b.Service.ReleaseResumptions(t.Context(), b.Acme, 1)
+	require.Equal(t, model.CodeInsufficientScope, failure(t, err).Code)
+	_, err = b.Service.GetReleaseResumption(t.Context(), b.Operator, "rrs_00000000000000000000000000")
+	require.Equal(t, model.CodeNotFound, failure(t, err).Code)
+}
+
+// TestNewStopEndsAResumption stops releases again before the run made anything due.
+func TestNewStopEndsAResumption(t *testing.T) {
+	t.Parallel()
+	b := stopped(t)
+	require.NoError(t, resume(t, b, false))
+	stop(t, b)
+	run := resumption(t, b)
+	require.Equal(t, "stopped", run.State)
+	require.NotNil(t, run.FinishedAt)
+	b.Sweep()
+	b.Work()
+	require.Empty(t, b.Rail.Orders, "it waits for the new stop")
+	require.NoError(t, resume(t, b, false))
+	b.Work()
+	require.Equal(t, "completed", resumption(t, b).State)
+	require.Len(t, b.Rail.Orders, 1)
+	require.Len(t, must(b.Service.ReleaseResumptions(t.Context(), b.Operator, 10)), 2)
+}
+
+func TestViolationEndsAResumption(t *testing.T) {
+	t.Parallel()
+	b := stopped(t)
+	require.NoError(t, resume(t, b, false))
+	forge(t, b, "update policies set limit_remaining = limit_remaining - 1")
+	require.NoError(t, b.Service.CheckChanged(t.Context()))
+	require.Equal(t, "stopped", resumption(t, b).State)
+}
+
+// slowCheck holds the check of invariants up until the function it returns is called.
+func slowCheck(t *testing.T, b *modeltest.Bundle) (release func()) {
+	t.Helper()
+	tx, err := b.DB.Pool.Begin(t.Context())
+	require.NoError(t, err)
+	_, err = tx.Exec(t.Context(), "lock table invariant_violations in access exclusive mode")
+	require.NoError(t, err)
+	return func() { require.NoError(t, tx.Commit(context.WithoutCancel(t.Context()))) }
+}
+
+func TestResumptionChecksWhatTheRequestCannotWaitFor(t *testing.T) {
+	t.Parallel()
+	b := stopped(t)
+	release := slowCheck(t, b)
+	resumed, err := b.Service.ResumeReleases(t.Context(), b.Operator, model.ResumeRequest{Reason: "All is well."})
+	require.NoError(t, err)
+	require.Equal(t, "checking", resumed.Resumption.State)
+	require.Nil(t, resumed.Stop.ResumedAt, "the stop stands until then")
+	forge(t, b, "update policies set limit_remaining = limit_remaining - 1")
+	release()
+	again := failure(t, resume(t, b, false))
+	require.Equal(t, model.CodeStateConflict, again.Code)
+	b.Work()
+	run := resumption(t, b)
+	require.Equal(t, "refused", run.State)
+	require.Contains(t, *run.Refusal, "inv_limits_hold")
+	require.Nil(t, must(b.Service.ReleaseStops(t.Context(), b.Operator, 1))[0].ResumedAt)
+	require.Empty(t, b.Rail.Orders)
+
+	release = slowCheck(t, b)
+	require.NoError(t, resume(t, b, true))
+	release()
+	b.Work()
+	require.Equal(t, "completed", resumption(t, b).State)
+	require.True(t, must(b.Service.ReleaseStops(t.Context(), b.Operator, 1))[0].Acknowledged)
+	require.Len(t, b.Rail.Orders, 1)
+}
+
+func TestResumptionIsRefusedWhenItCannotBeChecked(t *testing.T) {
+	t.Parallel()
+	b := stopped(t)
+	release := slowCheck(t, b)
+	defer release()
+	require.NoError(t, resume(t, b, false))
+	sweep := func() error {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		return b.Service.SweepDue(ctx, "stopped_payouts")
+	}
+	require.Error(t, sweep())
+	require.Equal(t, "checking", resumption(t, b).State)
+	b.After(11 * time.Minute)
+	require.Error(t, sweep())
+	run := resumption(t, b)
+	require.Equal(t, "refused", run.State)
+	require.Contains(t, *run.Refusal, "could not be checked")
+}

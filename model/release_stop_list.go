@@ -1,0 +1,57 @@
+package model
+
+import (
+	"context"
+	"fmt"
+)
+
+// ReleaseStops are the last stops, the newest first; the first stands where it has no
+// end. Operators only.
+func (s *Service) ReleaseStops(ctx context.Context, actor Actor, most int) ([]ReleaseStop, error) {
+	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
+		return nil, err
+	}
+	var rows []stopRow
+	if err := s.db.NewSelect().Model(&rows).OrderExpr("rs.id desc").Limit(int64(most)).Scan(ctx); err != nil {
+		return nil, explain(fmt.Errorf("list stops: %w", err))
+	}
+	stops := make([]ReleaseStop, len(rows))
+	for i := range rows {
+		stops[i] = *rows[i].public()
+	}
+	return stops, nil
+}
+
+// ReleaseResumptions are the last runs that resume releases, the newest first. Operators
+// only.
+func (s *Service) ReleaseResumptions(ctx context.Context, actor Actor, limit int) ([]ReleaseResumption, error) {
+	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
+		return nil, err
+	}
+	var rows []resumptionRow
+	if err := s.db.NewSelect().Model(&rows).OrderExpr("rr.id desc").Limit(int64(limit)).Scan(ctx); err != nil {
+		return nil, explain(fmt.Errorf("list resumptions: %w", err))
+	}
+	runs := make([]ReleaseResumption, len(rows))
+	for i := range rows {
+		runs[i] = *rows[i].public()
+	}
+	return runs, nil
+}
+
+// GetReleaseResumption returns one run. Operators only. Errors: not_found.
+func (s *Service) GetReleaseResumption(ctx context.Context, actor Actor, id string) (*ReleaseResumption, error) {
+	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
+		return nil, err
+	}
+	key, err := nounResumption.parse(id)
+	if err != nil {
+		return nil, err
+	}
+	row := new(resumptionRow)
+	err = s.db.NewSelect().Model(row).Where("rr.id = ?", key).Scan(ctx)
+	if absent(err) {
+		return nil, nounResumption.notFound()
+	}
+	return row.public(), explain(err)
+}

@@ -1,0 +1,60 @@
+package model
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+)
+
+// recipient is the bank that was given an order. Its bank is empty where the order, or
+// the report, has no identity: then the rail's name decides.
+type recipient struct{ rail, bank string }
+
+// gaveTo reports whether the bank that reports a key may know it: the order under the
+// key went to it, or to nobody that this database remembers.
+func (m *matching) gaveTo(line *lineRow) bool {
+	given := m.given[line.Key]
+	return line.Key == "" || len(given) == 0 || slices.ContainsFunc(given, func(to recipient) bool {
+		return to.rail == line.Rail && (to.bank == "" || line.bank == "" || to.bank == line.bank)
+	})
+}
+
+// readBanks reads which banks were given which keys of payouts, and whose the reports of
+// the lines are.
+func (m *matching) readBanks(ctx context.Context, payouts []uuid.UUID) error {
+	var orders []struct{ Key, Rail, Bank string }
+	err := m.NewRaw(`select distinct a.key, a.rail, coalesce(i.bank, a.rail_identity, '') as bank from payout_attempts a`+joinIdentity+`
+		where a.payout_id in (?) and a.outcome is distinct from 'not_sent'`, bun.List(payouts)).Scan(ctx, &orders)
+	if err != nil {
+		return fmt.Errorf("read attempts: %w", err)
+	}
+	for _, order := range orders {
+		m.given[order.Key] = append(m.given[order.Key], recipient{order.Rail, order.Bank})
+	}
+	var reports []struct {
+		ID   uuid.UUID
+		Bank string
+	}
+	ids := make([]uuid.UUID, 0, 1)
+	for _, line := range m.lines {
+		if !slices.Contains(ids, line.ReportID) {
+			ids = append(ids, line.ReportID)
+		}
+	}
+	err = m.NewRaw(`select rr.id, coalesce(i.bank, rr.rail_identity) as bank from rail_reports rr left join rail_identities i on i.id = rr.rail_identity
+		where rr.id in (?) and rr.rail_identity is not null`, bun.List(ids)).Scan(ctx, &reports)
+	if err != nil {
+		return fmt.Errorf("read reports: %w", err)
+	}
+	for _, report := range reports {
+		for _, line := range m.lines {
+			if line.ReportID == report.ID {
+				line.bank = report.Bank
+			}
+		}
+	}
+	return nil
+}

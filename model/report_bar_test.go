@@ -1,0 +1,178 @@
+package model_test
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/model"
+	"parapet/model/modeltest"
+	"parapet/model/wire"
+)
+
+// strangeLine is a line that names a policy and none of its debts.
+func strangeLine(policy, digest string) model.ReportLine {
+	return model.ReportLine{Key: policy + "." + digest, Reference: "lost-1", Amount: *amount(1_000), Account: "iban ····3000", Status: model.LineSettled}
+}
+
+// answerFindings closes all that are open.
+func answerFindings(t *testing.T, b *modeltest.Bundle) {
+	t.Helper()
+	for _, finding := range must(b.Service.ListFindings(t.Context(), b.Operator, false, model.PageRequest{})).Data {
+		_, err := b.Service.CloseFinding(t.Context(), b.Operator, model.FindingRequest{ID: finding.ID, Reason: "The bank's letter."})
+		require.NoError(t, err)
+	}
+}
+
+func TestLineOfAnUnknownDebtBarsThePayoutsOfItsPolicyUntilItIsAnswered(t *testing.T) {
+	t.Parallel()
+	for name, digest := range map[string]string{"a whole key": "0123456789abcdef.1", "what a file had room for": "01234567"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := modeltest.New(t)
+			barred, other := b.Cover("quake-circle", nil), b.Cover("quake-circle", nil)
+			b.Observe(modeltest.Quake("us1", b.Now(), epicentre, "6.4"))
+			b.Work()
+			require.Equal(t, map[string]int{"unknown": 1}, reconcile(t, b, "monday", strangeLine(barred.ID, digest)).Results)
+			for _, policy := range []*wire.Policy{barred, other} {
+				b.Record(modeltest.PolicyIBAN(policy.ID))
+			}
+			for range 3 {
+				b.Work()
+				b.Sweep()
+				b.After(time.Minute)
+			}
+			require.Equal(t, "released", only(t, b, b.OnlyClaim(other)).Status)
+			waits := only(t, b, b.OnlyClaim(barred))
+			require.Equal(t, "pending", waits.Status)
+			require.Nil(t, waits.NextAttemptAt)
+			story := b.Timeline(waits.ClaimID)
+			require.Contains(t, story[len(story)-1].Summary, "a payment for the policy that nobody knows")
+			require.Len(t, b.Rail.Orders, 1)
+			finding := must(b.Service.ListFindings(t.Context(), b.Operator, false, model.PageRequest{})).Data[0]
+			require.Equal(t, []any{barred.ID, "iban ····3000", *amount(1_000)}, []any{*finding.PolicyID, *finding.Account, *finding.Amount})
+
+			answerFindings(t, b)
+			b.Sweep()
+			b.Work()
+			require.Equal(t, "released", only(t, b, b.OnlyClaim(barred)).Status)
+		})
+	}
+}
+
+func TestPayoutInDoubtIsOnlyAskedAboutWhileItsPolicyIsBarred(t *testing.T) {
+	t.Parallel()
+	b, _, payout := ending(t, modeltest.Unknown)
+	reconcile(t, b, "monday", strangeLine(payout.PolicyID, "0123456789abcdef.1"))
+	b.After(time.Hour)
+	order, _, err := b.Service.BeginRelease(t.Context(), modeltest.ScriptedRail, "acme", payout.ID)
+	require.NoError(t, err)
+	require.True(t, order.Doubt)
+	require.True(t, order.AskOnly)
+}
+
+func TestReleasesAreNotResumedWhileALineIsUnanswered(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy := b.Cover("quake-circle", nil)
+	stop(t, b)
+	reconcile(t, b, "monday", strangeLine(policy.ID, "0123456789abcdef.1"), model.ReportLine{Key: "nobody's", Reference: "2", Amount: *amount(5), Status: model.LineUnderway})
+	for _, acknowledge := range []bool{false, true} {
+		refused := failure(t, resume(t, b, acknowledge))
+		require.Equal(t, model.CodeStateConflict, refused.Code)
+		require.Contains(t, refused.Detail, "2 payments that nobody knows")
+	}
+	answerFindings(t, b)
+	require.NoError(t, resume(t, b, false))
+}
+
+// lostDebt is a debt of a policy as a bank has it, and a database that was restored from
+// before the debt.
+func lostDebt(t *testing.T, tables ...string) (restored *modeltest.Bundle, paid model.ReportLine, policy *wire.Policy, quake wire.ObservationInput) {
+	t.Helper()
+	first, restored := modeltest.New(t), modeltest.New(t, modeltest.Unchecked())
+	policy = first.Cover("quake-circle", nil)
+	first.Record(modeltest.PolicyIBAN(policy.ID))
+	first.Verify()
+	copyTables(t, first, restored, append(tables, "quotes", "policies")...)
+	quake = modeltest.Quake("us1", first.Now(), epicentre, "6.4")
+	first.Observe(quake)
+	first.Work()
+	order := first.Rail.Orders[0]
+	return restored, model.ReportLine{Key: order.Key, Reference: "ref-1", Amount: order.Amount, Account: "iban ····3000", Status: model.LineSettled}, policy, quake
+}
+
+// TestLineSettlesADebtThatAppearsLater reports a payment before the debt is known, and
+// then has the source repeat its quake.
+func TestLineSettlesADebtThatAppearsLater(t *testing.T) {
+	t.Parallel()
+	for name, lost := range map[string]struct {
+		change   func(*model.ReportLine)
+		answered bool // the finding was closed before the debt appeared
+		homeless bool // the account was recorded after the backup
+		want     string
+	}{
+		"settled":                  {want: "reconciled"},
+		"settled and answered":     {answered: true, want: "reconciled"},
+		"without an account":       {homeless: true, want: "reconciled"},
+		"on its way":               {change: func(l *model.ReportLine) { l.Status = model.LineUnderway }, want: "released"},
+		"by a file's key":          {change: shorten, want: "reconciled"},
+		"by a file's key answered": {change: shorten, answered: true, want: "reconciled"},
+		"under the second key":     {change: func(l *model.ReportLine) { l.Key = strings.TrimSuffix(l.Key, "1") + "2" }, want: "reconciled"},
+		"another sum":              {change: func(l *model.ReportLine) { l.Amount.Amount-- }, want: "blocked"},
+		"another sum on its way":   {change: func(l *model.ReportLine) { l.Amount.Amount--; l.Status = model.LineUnderway }, want: "blocked"},
+		"another account":          {change: func(l *model.ReportLine) { l.Account = "iban ····9999" }, want: "blocked"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tables := []string{"payout_methods"}
+			if lost.homeless {
+				tables = nil
+			}
+			b, paid, policy, quake := lostDebt(t, tables...)
+			if lost.change != nil {
+				lost.change(&paid)
+			}
+			require.Equal(t, map[string]int{"unknown": 1}, reconcile(t, b, "monday", paid).Results)
+			if lost.answered {
+				answerFindings(t, b)
+			}
+			b.Observe(quake)
+			for range 3 {
+				b.Work()
+				b.Sweep()
+				b.After(time.Minute)
+			}
+			require.Empty(t, b.Rail.Orders, "it is not sent again")
+			require.Equal(t, lost.want, only(t, b, b.OnlyClaim(policy)).Status)
+			require.NotContains(t, findings(t, b), "unknown")
+		})
+	}
+}
+
+// shorten leaves of a line's key what a file of ISO 20022 has room for.
+func shorten(line *model.ReportLine) {
+	policy, _, _ := strings.Cut(line.Key, ".")
+	digest := sha256.Sum256([]byte(line.Key))
+	line.Key = policy + "." + hex.EncodeToString(digest[:4])
+}
+
+// TestLineOfAnotherRailIsMatchedAgainOnce leaves a line open that names a debt which
+// another rail was given: it must not be matched for ever.
+func TestLineOfAnotherRailIsMatchedAgainOnce(t *testing.T) {
+	t.Parallel()
+	b, _, payout := ending(t, modeltest.Unknown)
+	paid := line(b, payout, model.LineSettled)
+	_, err := b.Service.Reconcile(t.Context(), b.Operator, model.Report{Rail: "elsewhere", Name: "monday"}, reading([]model.ReportLine{paid}))
+	require.NoError(t, err)
+	for range 3 {
+		b.Sweep()
+	}
+	require.Equal(t, []string{"unknown"}, findings(t, b))
+	require.Len(t, must(b.Service.ListFindings(t.Context(), b.Operator, true, model.PageRequest{})).Data, 1)
+	require.Equal(t, "reconciling", only(t, b, b.Claim(payout.ClaimID)).Status)
+}

@@ -1,0 +1,291 @@
+package model_test
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/model"
+	"parapet/model/modeltest"
+	"parapet/model/wire"
+)
+
+var (
+	reportChains = flag.Uint64("report-chains", 6, "how many stories TestMoneyThatArrivedBarsTheWholeChain plays")
+	reportStates = flag.Int("report-states", 150, "of how many states TestNoStateOfARowStopsAReport reports")
+)
+
+// chainStory plays random answers, decisions and report lines on the payouts of one
+// claim that replace each other, and knows from the lines alone under which keys money
+// has arrived and not come back.
+type chainStory struct {
+	*modeltest.Bundle
+
+	t       *testing.T
+	random  *rand.Rand
+	claim   *wire.Claim
+	first   wire.Payout
+	arrived map[string]bool
+	sent    int
+	lines   int
+	told    []string
+}
+
+func newChainStory(t *testing.T, seed uint64) *chainStory {
+	t.Helper()
+	b := modeltest.New(t)
+	s := &chainStory{Bundle: b, t: t, random: rand.New(rand.NewPCG(seed, 1)), arrived: map[string]bool{}}
+	b.Rail.Answer = func(*model.Release) model.RailAnswer {
+		answers := []model.RailAnswer{modeltest.Accepted, modeltest.Mismatched, modeltest.Unknown, modeltest.Refused}
+		return answers[s.random.IntN(len(answers))]
+	}
+	s.claim = owed(b)
+	s.first = only(t, b, s.claim)
+	b.Record(modeltest.IBAN(s.claim.ID))
+	b.Work()
+	return s
+}
+
+// report brings one line that is news: its date and reference are its own.
+func (s *chainStory) report() {
+	payouts := s.Claim(s.claim.ID).Payouts
+	status := []string{"settled", "settled", "returned", "returned", "rejected", "underway"}[s.random.IntN(6)]
+	key := s.RailKey(s.first.ID, 1+s.random.IntN(len(payouts)+2))
+	s.lines++
+	line := model.ReportLine{
+		Key: key, Reference: fmt.Sprintf("line-%d", s.lines), Amount: s.first.Amount, Status: status, At: time.Date(2027, 1, s.lines, 0, 0, 0, 0, time.UTC),
+	}
+	done := reconcile(s.t, s.Bundle, line.Reference, line)
+	s.told = append(s.told, fmt.Sprintf("%s %s: %v", key[len(key)-1:], status, done.Results))
+	switch status {
+	case "settled":
+		s.arrived[key] = true
+	case "returned":
+		delete(s.arrived, key)
+	}
+}
+
+// operate does what an operator may do with each payout; most is refused.
+func (s *chainStory) operate() {
+	payouts := s.Claim(s.claim.ID).Payouts
+	payout := payouts[s.random.IntN(len(payouts))]
+	var err error
+	what := s.random.IntN(6)
+	switch what {
+	case 0:
+		_, err = resolve(s.t, s.Bundle, payout, model.PayoutCancelled, "", false)
+	case 1:
+		_, err = resolve(s.t, s.Bundle, payout, model.PayoutBlocked, "", false)
+	case 2:
+		_, err = resolve(s.t, s.Bundle, payout, model.PayoutReleased, "bank-1", false)
+	case 3:
+		_, err = lift(s.t, s.Bundle, payout)
+	case 4:
+		_, err = approve(s.t, s.Bundle, "ann", payout)
+	default:
+		_, err = s.Service.RecordPayoutMethod(s.t.Context(), s.Acme, modeltest.IBAN(s.claim.ID))
+	}
+	s.told = append(s.told, fmt.Sprintf("operator %d on %s: %v", what, payout.Status, err))
+	if err != nil {
+		_ = failure(s.t, err)
+	}
+}
+
+// work sends what may go out, and nothing may where money has arrived under another
+// key.
+func (s *chainStory) work() {
+	s.Work()
+	for _, order := range s.Rail.Orders[s.sent:] {
+		s.told = append(s.told, fmt.Sprintf("sent %s", order.Key[len(order.Key)-1:]))
+		for key := range s.arrived {
+			require.Equal(s.t, key, order.Key, "the beneficiary has the money already: %v", s.told)
+		}
+	}
+	s.sent = len(s.Rail.Orders)
+	s.After(time.Minute)
+}
+
+// TestMoneyThatArrivedBarsTheWholeChain plays random stories.
+func TestMoneyThatArrivedBarsTheWholeChain(t *testing.T) {
+	t.Parallel()
+	for seed := range *reportChains {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			s := newChainStory(t, seed)
+			for range 40 {
+				if s.random.IntN(2) == 0 {
+					s.report()
+				} else {
+					s.operate()
+				}
+				s.work()
+			}
+			require.NotContains(t, findings(t, s.Bundle), "unmatched", "%v", s.told)
+		})
+	}
+}
+
+// TestLateSettlementBarsTheReplacementOfAReplacement pays what took the place of a
+// payout that was given up, gets it back, and then hears that the first one arrived.
+func TestLateSettlementBarsTheReplacementOfAReplacement(t *testing.T) {
+	t.Parallel()
+	for _, approved := range []bool{false, true} {
+		b, claim, first := ending(t, modeltest.Mismatched)
+		must(resolve(t, b, first, model.PayoutCancelled, "", false))
+		b.Rail.Answer = nil
+		must(approve(t, b, "ann", b.Claim(claim.ID).Payouts[1]))
+		b.Work()
+		second := b.Claim(claim.ID).Payouts[1]
+		require.Equal(t, map[string]int{"returned": 1}, reconcile(t, b, "the second came back", line(b, second, "returned")).Results)
+		third := b.Claim(claim.ID).Payouts[2]
+		if approved {
+			must(approve(t, b, "ann", third))
+			require.Equal(t, "pending", b.Claim(claim.ID).Payouts[2].Status)
+		}
+		require.Equal(t, map[string]int{"state": 1}, reconcile(t, b, "the first arrived", line(b, first, "settled")).Results)
+		b.Work()
+		third = b.Claim(claim.ID).Payouts[2]
+		require.Equal(t, "rail_mismatch", *third.BlockedReason)
+		require.Len(t, b.Rail.Orders, 2)
+		_, err := resolve(t, b, third, model.PayoutCancelled, "", false)
+		require.Equal(t, model.CodeStateConflict, failure(t, err).Code, "what is paid is not paid again")
+		must(resolve(t, b, third, model.PayoutCancelled, "", true))
+		require.Equal(t, "closed", b.Claim(claim.ID).Status)
+	}
+}
+
+// TestReturnAfterALateSettlementStartsABarredReplacement hears first that the money of
+// the first payout arrived, and then that the second one came back.
+func TestReturnAfterALateSettlementStartsABarredReplacement(t *testing.T) {
+	t.Parallel()
+	for _, together := range []bool{false, true} {
+		b, claim, first := ending(t, modeltest.Mismatched)
+		must(resolve(t, b, first, model.PayoutCancelled, "", false))
+		b.Rail.Answer = nil
+		must(approve(t, b, "ann", b.Claim(claim.ID).Payouts[1]))
+		b.Work()
+		lines := []model.ReportLine{line(b, first, "settled"), line(b, b.Claim(claim.ID).Payouts[1], "returned")}
+		if together {
+			reconcile(t, b, "both", lines...)
+		} else {
+			reconcile(t, b, "one", lines[0])
+			reconcile(t, b, "two", lines[1])
+		}
+		third := b.Claim(claim.ID).Payouts[2]
+		require.Equal(t, "rail_mismatch", *third.BlockedReason)
+		back := line(b, first, "returned")
+		require.Equal(t, map[string]int{"state": 1}, reconcile(t, b, "the first came back too", back).Results)
+		must(resolve(t, b, third, model.PayoutCancelled, "", false))
+		fourth := b.Claim(claim.ID).Payouts[3]
+		require.Equal(t, "approval_required", *fourth.BlockedReason, "nothing has arrived net of returns")
+	}
+}
+
+// TestUndoneReturnIsAnExceptionAndBarsTheReplacement settles, returns and settles again.
+func TestUndoneReturnIsAnExceptionAndBarsTheReplacement(t *testing.T) {
+	t.Parallel()
+	b, claim, payout := ending(t, modeltest.Accepted)
+	day := func(n int) time.Time { return time.Date(2027, 1, n, 0, 0, 0, 0, time.UTC) }
+	settled, back := line(b, payout, "settled"), line(b, payout, "returned")
+	settled.At, back.At = day(1), day(3)
+	reconcile(t, b, "settled", settled)
+	reconcile(t, b, "returned", back)
+	must(approve(t, b, "ann", b.Claim(claim.ID).Payouts[1]))
+	require.Equal(t, map[string]int{"duplicate": 1, "underway": 1}, reconcile(t, b, "settled once more", settled, line(b, payout, "underway")).Results)
+	late := settled
+	late.Reference, late.At = "another", day(2)
+	require.Equal(t, map[string]int{"duplicate": 1}, reconcile(t, b, "older than the return", late).Results)
+	require.Equal(t, "pending", b.Claim(claim.ID).Payouts[1].Status)
+	undone := settled
+	undone.Reference, undone.At = "reversal", day(3)
+	require.Equal(t, map[string]int{"reversed": 1}, reconcile(t, b, "the return is undone", undone).Results)
+	require.Contains(t, findings(t, b), "reversed")
+	require.Equal(t, "rail_mismatch", *b.Claim(claim.ID).Payouts[1].BlockedReason)
+	b.Work()
+	require.Len(t, b.Rail.Orders, 1)
+}
+
+// TestLineIsJudgedByTheRailOfItsKey changes the rail between a payout's keys: what the
+// first rail says of its key is heard, and what another says of it is nobody's.
+func TestLineIsJudgedByTheRailOfItsKey(t *testing.T) {
+	t.Parallel()
+	b, claim, payout := ending(t, modeltest.Unknown)
+	must(resolve(t, b, payout, model.PayoutBlocked, "", false))
+	must(lift(t, b, payout))
+	order, _, err := b.Service.BeginRelease(t.Context(), model.RailIdentity{Name: "newer"}, "acme", payout.ID)
+	require.NoError(t, err)
+	require.Equal(t, b.RailKey(payout.ID, 2), order.Key)
+	_, err = b.Service.EndRelease(t.Context(), "newer", order, modeltest.Unknown)
+	require.NoError(t, err)
+	report := func(rail, name string, l model.ReportLine) map[string]int {
+		return must(b.Service.Reconcile(t.Context(), b.Operator, model.Report{Rail: rail, Name: name}, reading([]model.ReportLine{l}))).Results
+	}
+	require.Equal(t, map[string]int{"unknown": 1}, report("newer", "a key it was never given", line(b, payout, "settled")))
+	require.Equal(t, "reconciling", only(t, b, claim).Status)
+	require.Equal(t, map[string]int{"state": 1}, report(modeltest.RailName, "its own", line(b, payout, "settled")))
+	require.Equal(t, "rail_mismatch", *only(t, b, claim).BlockedReason)
+}
+
+// TestArrivalKnownAtTheLastMomentBarsARelease writes down that the money arrived when
+// the replacement is about to be approved, and when it is about to be sent.
+func TestArrivalKnownAtTheLastMomentBarsARelease(t *testing.T) {
+	t.Parallel()
+	for _, sending := range []bool{false, true} {
+		b, claim, first := ending(t, modeltest.Mismatched)
+		must(resolve(t, b, first, model.PayoutCancelled, "", false))
+		b.Rail.Answer = nil
+		arrives := func() {
+			_, err := b.DB.Pool.Exec(t.Context(), "insert into payout_arrivals (claim_id, partner, part, key_number, created_at) select claim_id, partner, part, 1, now() from payouts limit 1")
+			require.NoError(t, err)
+		}
+		if !sending {
+			arrives()
+		}
+		second := must(approve(t, b, "ann", b.Claim(claim.ID).Payouts[1]))
+		if sending {
+			require.Equal(t, "pending", second.Status)
+			arrives()
+		} else {
+			require.Equal(t, "rail_mismatch", *second.BlockedReason)
+		}
+		b.Work()
+		require.Equal(t, "rail_mismatch", *b.Claim(claim.ID).Payouts[1].BlockedReason)
+		require.Len(t, b.Rail.Orders, 1)
+	}
+}
+
+// TestLineIsJudgedByTheBankOfItsKey reports an order by another bank under the name of the
+// rail that was given it, before and after two operators declare them to be one.
+func TestLineIsJudgedByTheBankOfItsKey(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	claim := owed(b)
+	b.Record(modeltest.IBAN(claim.ID))
+	b.Verify()
+	payout := only(t, b, claim)
+	old, other := model.RailIdentity{Name: modeltest.RailName, Address: "https://old.example"}, model.RailIdentity{Name: modeltest.RailName, Address: "https://new.example"}
+	require.NoError(t, b.Service.RegisterRail(t.Context(), other))
+	order, _, err := b.Service.BeginRelease(t.Context(), old, "acme", payout.ID)
+	require.NoError(t, err)
+	_, err = b.Service.EndRelease(t.Context(), old.Name, order, modeltest.Unknown)
+	require.NoError(t, err)
+	bring := func(from *model.RailIdentity, reference string) map[string]int {
+		refused := line(b, payout, model.LineRejected)
+		refused.Reference = reference
+		done, err := b.Service.Reconcile(t.Context(), b.Operator, model.Report{Rail: old.Name, Bank: from, Name: reference}, reading([]model.ReportLine{refused}))
+		require.NoError(t, err)
+		return done.Results
+	}
+	require.Equal(t, map[string]int{"unknown": 1}, bring(&other, "1"), "it never had the order")
+	require.Equal(t, "reconciling", only(t, b, claim).Status)
+	for _, who := range []string{"ann", "ben"} {
+		_, err := b.Service.AdoptRail(t.Context(), operator(who), model.AdoptionRequest{From: old.ID(), To: other.ID(), Reason: "The bank moved."})
+		require.NoError(t, err)
+	}
+	require.Equal(t, map[string]int{"rejected": 1}, bring(&other, "2"))
+	require.Equal(t, "blocked", only(t, b, claim).Status)
+}

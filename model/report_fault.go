@@ -1,0 +1,117 @@
+package model
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// matchReports matches every line that waits. Where a slice fails it is halved down to
+// the line that fails by itself: that one becomes an exception, and the others go on. It
+// begins at most turns transactions.
+func (s *Service) matchReports(ctx context.Context, turns int) error {
+	if err := s.reopenLines(ctx); err != nil {
+		return err
+	}
+	size, more := sweepSize, true
+	for turn := 0; more && turn < turns; turn++ {
+		err := s.change(ctx, System(), func(ctx context.Context, u *unit) (err error) {
+			defer recoverFault(&err)
+			more, err = u.matchLines(ctx, size)
+			return err
+		})
+		switch {
+		case err == nil:
+			more = more || size < sweepSize
+			size = min(2*size, sweepSize)
+		case !isLineFault(ctx, err):
+			return err
+		case size > 1:
+			size, more = size/2, true
+		default:
+			if err := s.setAsideLine(ctx, err); err != nil {
+				return err
+			}
+			more = true
+		}
+	}
+	return nil
+}
+
+// allTurns matches until nothing waits.
+const allTurns = math.MaxInt
+
+// errPanic is a fault of our own in matching.
+var errPanic = errors.New("panic")
+
+func recoverFault(err *error) {
+	if fault := recover(); fault != nil {
+		*err = fmt.Errorf("%w: %v", errPanic, fault)
+	}
+}
+
+// isLineFault reports whether an error comes from what a line says and would come
+// again, and not from the database, the network or a change of the schema.
+func isLineFault(ctx context.Context, err error) bool {
+	if ctx.Err() != nil || CodeOf(err) == CodeUnavailable || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return false
+	}
+	var network net.Error
+	if errors.As(err, &network) || errors.Is(err, driver.ErrBadConn) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || pgconn.SafeToRetry(err) {
+		return false
+	}
+	var pg *pgconn.PgError
+	if !errors.As(err, &pg) {
+		return true
+	}
+	switch pg.Code[:min(2, len(pg.Code))] {
+	case "22", "23", "P0": // data, integrity, raised by a trigger
+		return true
+	default:
+		return false
+	}
+}
+
+// maxFaultText bounds the text of a fault, in bytes.
+const maxFaultText = 500
+
+// setAsideLine makes the oldest line that waits an exception that names the fault. Its
+// policy, where it names one, is paid nothing until an operator answers.
+func (s *Service) setAsideLine(ctx context.Context, fault error) error {
+	return s.change(ctx, System(), func(ctx context.Context, u *unit) error {
+		if _, err := u.NewRaw("select " + matchLock).Exec(ctx); err != nil {
+			return fmt.Errorf("lock matching: %w", err)
+		}
+		line := new(lineRow)
+		err := u.NewSelect().Model(line).Where("rl.result is null").OrderExpr("rl.report_id, rl.number").Limit(1).Scan(ctx)
+		if absent(err) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read line: %w", err)
+		}
+		detail := fault.Error()
+		detail = bounded(detail[:min(len(detail), maxFaultText)], "no text")
+		row := &findingRow{ID: newID(), CreatedAt: u.now, Kind: ResultUnmatched, Rail: &line.Rail, ReportID: &line.ReportID, Line: &line.Number, Detail: &detail}
+		if id, ok := policyOfKey(line.Key); ok {
+			policy := new(policyRow)
+			switch err := u.NewSelect().Model(policy).Where("p.id = ?", id).Scan(ctx); {
+			case err == nil:
+				row.Partner, row.PolicyID = &policy.Partner, &policy.ID
+			case !absent(err):
+				return fmt.Errorf("read policy: %w", err)
+			}
+		}
+		_, err = u.NewUpdate().Model(line).Set("result = ?", ResultUnmatched).WherePK().Exec(ctx)
+		if err != nil {
+			return fmt.Errorf("set line aside: %w", err)
+		}
+		return insert(ctx, u, row)
+	})
+}

@@ -1,0 +1,119 @@
+package model_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/model"
+	"parapet/model/modeltest"
+)
+
+// TestPayoutResolvedByHandIsReportedMissingAndConfirmed resolves a payout whose only
+// answer never came: no rail had been named.
+func TestPayoutResolvedByHandIsReportedMissingAndConfirmed(t *testing.T) {
+	t.Parallel()
+	b, claim, payout := ending(t, modeltest.Unknown)
+	_, err := b.DB.Pool.Exec(t.Context(), "update payouts set provider = null")
+	require.NoError(t, err)
+	must(resolve(t, b, payout, model.PayoutReleased, "bank-7", false))
+	require.Equal(t, modeltest.RailName, *only(t, b, claim).Provider)
+	missing, err := b.Service.Reconcile(t.Context(), b.Operator, model.Report{Rail: modeltest.RailName, Name: "none", Until: new(b.Now().Add(time.Hour))}, reading(nil))
+	require.NoError(t, err)
+	require.Equal(t, 1, missing.Missing)
+	byReference := line(b, payout, "settled")
+	byReference.Key, byReference.Reference = "", "bank-7"
+	require.Equal(t, map[string]int{"reconciled": 1}, reconcile(t, b, "by its reference", byReference).Results)
+	require.Equal(t, "reconciled", only(t, b, claim).Status)
+	require.Empty(t, findings(t, b))
+}
+
+// TestNoStateOfARowStopsAReport writes payouts in random states with random members
+// missing, as no operation leaves them, and reports lines about them.
+func TestNoStateOfARowStopsAReport(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t, modeltest.Unchecked())
+	policy := b.Cover("quake-circle", nil)
+	b.Record(modeltest.PolicyIBAN(policy.ID))
+	b.Work()
+	b.Observe(modeltest.Quake("us1", b.Now(), epicentre, "6.4"))
+	b.Work()
+	payout := b.OnlyClaim(policy).Payouts[0]
+	random := rand.New(rand.NewPCG(7, 7))
+	one := func(values ...string) string { return values[random.IntN(len(values))] }
+	for i := range *reportStates {
+		status := one("pending", "releasing", "released", "blocked", "reconciling", "reconciled", "returned", "cancelled")
+		_, err := b.DB.Pool.Exec(t.Context(), `update payouts set status = $1, settled = false,
+			blocked_reason = case when $1 = 'blocked' then $2 end, held_over = null, provider = $3, provider_reference = $4, next_attempt_at = case when $5 then now() end,
+			payout_method_id = case when $6 then (select id from payout_methods limit 1) end, key_number = $7, attempts = $8,
+			released_at = case when $1 in ('released', 'reconciled', 'returned') then now() end, reconciled_at = case when $1 = 'reconciled' then now() end
+			where id = (select id from payouts order by id limit 1)`,
+			status, one("rail_mismatch", "operator_hold", "approval_required", "rail_rejected"), oneOrNone(random, "scripted", "another"), oneOrNone(random, "ref-1", "ref-2"),
+			random.IntN(2) == 0, random.IntN(2) == 0, 1+random.IntN(3), random.IntN(3))
+		if err != nil { // a later payout stands in its place
+			_, err = b.DB.Pool.Exec(t.Context(), "delete from payouts where replaces_payout_id is not null")
+			require.NoError(t, err)
+			continue
+		}
+		var lines []model.ReportLine
+		for n := range 3 {
+			l := line(b, payout, one("settled", "returned", "rejected", "underway"))
+			l.Key = one("", b.RailKey(payout.ID, 1+random.IntN(3)), payout.ID+".1", policy.ID+".12345678", policy.ID+".0123456789abcdef.1", policy.ID, "x.y.z.1")
+			l.Reference, l.Account = one("ref-1", "ref-2", fmt.Sprintf("r-%d-%d", i, n)), one("", "iban ····3000", "iban ····9999")
+			l.At = time.Date(2027, 1, 1+random.IntN(9), 0, 0, 0, 0, time.UTC)
+			lines = append(lines, l)
+		}
+		reconcile(t, b, fmt.Sprint(i), lines...)
+	}
+	var open, faults int
+	require.NoError(t, b.DB.Pool.QueryRow(t.Context(), "select count(*) from rail_report_lines where result is null").Scan(&open))
+	require.NoError(t, b.DB.Pool.QueryRow(t.Context(), "select count(*) from findings where detail like 'panic%'").Scan(&faults))
+	require.Zero(t, open)
+	require.Zero(t, faults)
+	_, err := b.Service.Vitals(t.Context(), model.System())
+	require.NoError(t, err)
+}
+
+func oneOrNone(random *rand.Rand, values ...string) *string {
+	if at := random.IntN(len(values) + 1); at < len(values) {
+		return &values[at]
+	}
+	return nil
+}
+
+// TestLineThatFailsIsSetAsideAndTheOthersAreMatched lets Postgres refuse what one line
+// would write.
+func TestLineThatFailsIsSetAsideAndTheOthersAreMatched(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t, modeltest.Unchecked())
+	var lines []model.ReportLine
+	for range 3 {
+		b.Record(modeltest.PolicyIBAN(b.Cover("quake-circle", nil).ID))
+	}
+	b.Work()
+	b.Observe(modeltest.Quake("us1", b.Now(), epicentre, "6.4"))
+	b.Work()
+	payouts := must(b.Service.ListPayouts(t.Context(), b.Acme, model.Filter{}, model.PageRequest{})).Data
+	require.Len(t, payouts, 3)
+	for _, payout := range payouts {
+		lines = append(lines, line(b, payout, "settled"))
+	}
+	_, err := b.DB.Pool.Exec(t.Context(), `create function refuse_one() returns trigger language plpgsql as $$ begin
+			if new.id = (select payout_id from payout_attempts where key = '`+lines[1].Key+`' limit 1) then raise exception 'a rule that nobody foresaw'; end if; return new; end $$;
+		create trigger refuse_one before update on payouts for each row execute function refuse_one()`)
+	require.NoError(t, err)
+	done := reconcile(t, b, "r", lines...)
+	require.Equal(t, map[string]int{"reconciled": 2, "unmatched": 1}, done.Results)
+	list := must(b.Service.ListFindings(t.Context(), b.Operator, false, model.PageRequest{})).Data
+	var unmatched model.Finding
+	for _, f := range list {
+		if f.Kind == "unmatched" {
+			unmatched = f
+		}
+	}
+	require.Contains(t, *unmatched.Detail, "a rule that nobody foresaw")
+	require.Equal(t, payouts[1].PolicyID, *unmatched.PolicyID)
+}

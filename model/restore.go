@@ -1,0 +1,237 @@
+package model
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+)
+
+// restoreRow is a restore of the database from a backup: noticed, begun, ended.
+type restoreRow struct {
+	bun.BaseModel `bun:"table:database_restores,alias:dr"`
+
+	ID              uuid.UUID `bun:",pk,type:uuid"`
+	NoticedAt       time.Time
+	NoticedBy       personID
+	Signs           string
+	MarkedHeartbeat int64
+	StopID          *uuid.UUID `bun:"type:uuid"`
+	BegunAt         *time.Time
+	BegunBy         *personID
+	BeginReason     *string
+	EndedAt         *time.Time
+	EndedBy         *personID
+	EndReason       *string
+	Outcome         *string
+}
+
+// Restore is a restore of the database that no operator has ended yet.
+type Restore struct {
+	NoticedAt time.Time
+	Signs     string     // why the database was taken for a restored one
+	BegunAt   *time.Time // nil while it was only noticed
+}
+
+func (r *restoreRow) public() *Restore { return &Restore{r.NoticedAt, r.Signs, r.BegunAt} }
+
+// openRestore reads the restore that no operator has ended; nil when there is none.
+func openRestore(ctx context.Context, db bun.IDB) (*restoreRow, error) {
+	row := new(restoreRow)
+	err := db.NewSelect().Model(row).Where("dr.ended_at is null").Scan(ctx)
+	if absent(err) {
+		return nil, nil //nolint:nilnil // the database was not set back
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the open restore: %w", err)
+	}
+	return row, nil
+}
+
+func (u *unit) openRestore(ctx context.Context) (*restoreRow, error) { return openRestore(ctx, u) }
+
+// noticeRestore opens a restore and stops the release of payouts, unless it is stopped
+// already.
+func (u *unit) noticeRestore(ctx context.Context, signs string, known *heartbeatMark) (*restoreRow, error) {
+	standing, err := u.standingStop(ctx)
+	if err != nil {
+		return nil, err
+	}
+	row := &restoreRow{ID: newID(), NoticedAt: u.now, NoticedBy: u.actor.personID(), Signs: signs}
+	if known != nil {
+		row.MarkedHeartbeat = known.Heartbeat
+	}
+	if standing == nil {
+		stop := &stopRow{ID: newID(), StoppedAt: u.now, StoppedBy: u.actor.personID(), Reason: "The database may have been restored from a backup. " + signs}
+		if err := u.insertStop(ctx, stop); err != nil {
+			return nil, err
+		}
+		row.StopID = &stop.ID
+	}
+	return row, insert(ctx, u, row)
+}
+
+// RestoreRequest answers for a restore.
+type RestoreRequest struct {
+	Reason string // private
+
+	// To finish: the rail that payouts go to, in addition to those used lately, and
+	// how long after an order its report confirms it.
+	Rail            string
+	SettlementDelay time.Duration
+	WithoutReports  bool // an operator compared the rail's statement instead
+}
+
+// BeginRestore says that the database was restored from a backup: payouts stay stopped,
+// no event is numbered, and every partner's feed begins a new generation, because
+// sequences above its end have named other events. It must run before any worker starts.
+// Operators only. Errors: validation_failed, state_conflict.
+func (s *Service) BeginRestore(ctx context.Context, actor Actor, in RestoreRequest) (*Restore, error) {
+	known, err := s.loadMark(ctx)
+	if err != nil {
+		return nil, explain(err)
+	}
+	return s.changeRestore(ctx, actor, in, func(ctx context.Context, u *unit, row *restoreRow) (*restoreRow, error) {
+		if row == nil {
+			var err error
+			if row, err = u.noticeRestore(ctx, "An operator says so.", known); err != nil {
+				return nil, err
+			}
+		}
+		if row.BegunAt != nil {
+			return nil, Fail(CodeStateConflict, "The restore was begun already, at %s.", row.BegunAt.Format(time.RFC3339))
+		}
+		row.BegunAt, row.BegunBy, row.BeginReason = &u.now, new(u.actor.personID()), &in.Reason
+		return row, u.beginGeneration(ctx)
+	})
+}
+
+// FinishRestore says that what the rail paid after the backup is settled: its reports are
+// applied up to the day that confirms the last order before the restore, and every payment
+// in them that the database did not know is answered. Events are numbered again; payouts
+// go on when releases are resumed. Operators only. Errors: validation_failed,
+// state_conflict.
+func (s *Service) FinishRestore(ctx context.Context, actor Actor, in RestoreRequest) (*Restore, error) {
+	return s.changeRestore(ctx, actor, in, func(ctx context.Context, u *unit, row *restoreRow) (*restoreRow, error) {
+		if row == nil || row.BegunAt == nil {
+			return nil, Fail(CodeStateConflict, "No restore was begun.")
+		}
+		if err := u.requireSettled(ctx, row, in); err != nil {
+			return nil, err
+		}
+		return row, u.endRestore(ctx, row, "finished", in.Reason)
+	})
+}
+
+// DismissRestore says that the database was not restored, although it was noticed: nothing
+// was lost, as after a promotion. Payouts that were stopped because of it go on. It is
+// refused while the rail reports payments that the database does not know. Operators only.
+// Errors: validation_failed, state_conflict.
+func (s *Service) DismissRestore(ctx context.Context, actor Actor, in RestoreRequest) (*Restore, error) {
+	return s.changeRestore(ctx, actor, in, func(ctx context.Context, u *unit, row *restoreRow) (*restoreRow, error) {
+		if row == nil || row.BegunAt != nil {
+			return nil, Fail(CodeStateConflict, "No restore was noticed that could be dismissed; one that was begun has to be finished.")
+		}
+		if err := u.requireNoUnknownPayments(ctx); err != nil {
+			return nil, err
+		}
+		if row.StopID != nil {
+			_, err := u.NewUpdate().Model((*stopRow)(nil)).Set("resumed_at = ?, resumed_by = ?, resume_reason = ?", u.now, u.actor.personID(), in.Reason).
+				Where("id = ?", *row.StopID).Where("resumed_at is null").Exec(ctx)
+			if err != nil {
+				return nil, fmt.Errorf("resume releases: %w", err)
+			}
+		}
+		return row, u.endRestore(ctx, row, "dismissed", in.Reason)
+	})
+}
+
+// changeRestore is an operator's change of the open restore.
+func (s *Service) changeRestore(ctx context.Context, actor Actor, in RestoreRequest, do func(context.Context, *unit, *restoreRow) (*restoreRow, error)) (*Restore, error) {
+	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
+		return nil, err
+	}
+	c := fieldCheck{}
+	c.note(&in.Reason, "/reason")
+	if len(c.fields) > 0 {
+		return nil, Invalid(c.fields...)
+	}
+	var restore *Restore
+	err := s.change(ctx, actor, func(ctx context.Context, u *unit) error {
+		if _, err := readDatabase(ctx, u, "UPDATE"); err != nil { // one at a time, and no heartbeat meanwhile
+			return err
+		}
+		row, err := u.openRestore(ctx)
+		if err != nil {
+			return err
+		}
+		if row, err = do(ctx, u, row); err != nil {
+			return err
+		}
+		if _, err := u.NewUpdate().Model(row).WherePK().Exec(ctx); err != nil {
+			return fmt.Errorf("change the restore: %w", err)
+		}
+		restore = row.public()
+		u.about("", "", &in.Reason)
+		return nil
+	})
+	return restore, err
+}
+
+// requireSettled refuses while payments after the backup may be unknown.
+func (u *unit) requireSettled(ctx context.Context, row *restoreRow, in RestoreRequest) error {
+	if err := u.requireNoUnknownPayments(ctx); err != nil || in.WithoutReports {
+		return err
+	}
+	var missing *string
+	err := u.NewRaw(`select string_agg(r.rail, ', ' order by r.rail) from (
+			select ?0 as rail where ?0 <> ''
+			union select a.rail from payout_attempts a, clock c, database_identity d where a.started_at - c.shift > d.heartbeat_at - interval '60 days') r
+		where not exists (select from rail_report_days d, clock c where d.rail = r.rail and d.day >= ((?1::timestamptz - c.shift) at time zone 'UTC')::date)`,
+		in.Rail, row.BegunAt.Add(in.SettlementDelay)).Scan(ctx, &missing)
+	switch {
+	case err != nil:
+		return fmt.Errorf("read the days of reports: %w", err)
+	case missing != nil:
+		return Fail(CodeStateConflict, "%s has not reported the day that confirms what was paid right before the restore: payments after the backup may be unknown. "+
+			"Wait for the report, or compare the bank's statement and say --without-reports.", *missing)
+	}
+	return nil
+}
+
+// requireNoUnknownPayments refuses while the rail reports payments that the database does
+// not know and nobody has answered.
+func (u *unit) requireNoUnknownPayments(ctx context.Context) error {
+	unknown, err := u.unansweredLines(ctx)
+	if err != nil {
+		return err
+	}
+	if unknown > 0 {
+		return Fail(CodeStateConflict, "%d payments that the rail reports are unknown here and unanswered; see parapet ops findings.", unknown)
+	}
+	return nil
+}
+
+// endRestore ends the restore. The next heartbeat is above every one in the file store, and
+// records anew where the database runs.
+func (u *unit) endRestore(ctx context.Context, row *restoreRow, outcome, reason string) error {
+	row.EndedAt, row.EndedBy, row.EndReason, row.Outcome = &u.now, new(u.actor.personID()), &reason, &outcome
+	_, err := u.NewRaw(`update database_identity set heartbeat = greatest(heartbeat, ?), heartbeat_at = clock_timestamp(), system_identifier = null, timeline = null`,
+		row.MarkedHeartbeat).Exec(ctx)
+	if err != nil {
+		return fmt.Errorf("end the restore: %w", err)
+	}
+	return nil
+}
+
+// requireNoRestore refuses while a restore is open.
+func (u *unit) requireNoRestore(ctx context.Context) error {
+	row, err := u.openRestore(ctx)
+	if err != nil || row == nil {
+		return err
+	}
+	return Fail(CodeStateConflict, "The database may have been restored from a backup: payouts could be paid a second time. "+
+		"Answer with parapet restore begin and finish, or parapet restore dismiss. %s", row.Signs)
+}

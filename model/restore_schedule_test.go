@@ -1,0 +1,187 @@
+package model_test
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/model"
+	"parapet/model/modeltest"
+	"parapet/model/wire"
+)
+
+var restores = flag.Int("restores", 1, "how many times TestRestoredDatabasePaysNothingTwice plays each of its schedules")
+
+// fallibleBank is a bank outside of every database. It knows what it paid under which
+// key, unless it forgot.
+type fallibleBank struct {
+	random    *rand.Rand
+	paid      map[string]bool // by key
+	transfers map[string]int  // by debt, those that came back taken off
+	report    []model.ReportLine
+}
+
+func debtOf(key string) string { return key[:strings.LastIndex(key, ".")] }
+
+// answer pays or refuses an order, and sometimes loses its answer.
+func (k *fallibleBank) answer(order *model.Release) model.RailAnswer {
+	line := model.ReportLine{Key: order.Key, Reference: fmt.Sprintf("ref-%d", len(k.report)), Amount: order.Amount, Account: "iban ····3000", At: time.Date(2027, 1, 1, 0, 0, len(k.report), 0, time.UTC)}
+	switch {
+	case k.paid[order.Key]:
+		return modeltest.Accepted
+	case k.random.IntN(6) == 0 && strings.HasSuffix(order.Key, ".1"):
+		line.Status, line.Code = model.LineRejected, "account_rejected"
+		k.report = append(k.report, line)
+		return modeltest.Refused
+	}
+	k.paid[order.Key] = true
+	k.transfers[debtOf(order.Key)]++
+	line.Status = []string{model.LineSettled, model.LineSettled, model.LineUnderway}[k.random.IntN(3)]
+	k.report = append(k.report, line)
+	if k.random.IntN(5) == 0 {
+		line.Status = model.LineReturned
+		k.report = append(k.report, line)
+		k.transfers[debtOf(order.Key)]--
+	}
+	if k.random.IntN(4) == 0 {
+		return modeltest.Unknown
+	}
+	return modeltest.Accepted
+}
+
+// restoreCopy makes a database that has every row of another one, as a backup of this
+// moment has them.
+func restoreCopy(t *testing.T, from *modeltest.Bundle) *modeltest.Bundle {
+	t.Helper()
+	to := modeltest.New(t)
+	var tables []string
+	require.NoError(t, from.DB.Bun.NewRaw(`select c.relname from pg_class c join pg_namespace n on n.oid = c.relnamespace
+		where n.nspname = 'public' and c.relkind in ('r', 'p') and not c.relispartition and c.relname not like 'bun_%' order by 1`).Scan(t.Context(), &tables))
+	_, err := to.DB.Pool.Exec(t.Context(), "set session_replication_role = replica; truncate "+strings.Join(tables, ", ")+"; reset session_replication_role")
+	require.NoError(t, err)
+	copyTables(t, from, to, tables...)
+	var sequences []string
+	require.NoError(t, from.DB.Bun.NewRaw("select sequencename from pg_sequences where schemaname = 'public' and last_value is not null").Scan(t.Context(), &sequences))
+	for _, name := range sequences {
+		var last int64
+		require.NoError(t, from.DB.Pool.QueryRow(t.Context(), "select last_value from "+name).Scan(&last))
+		_, err := to.DB.Pool.Exec(t.Context(), "select setval($1, $2)", name, last)
+		require.NoError(t, err)
+	}
+	return to
+}
+
+// restoreSchedule is what is known of the world outside of the databases.
+type restoreSchedule struct {
+	remembers bool // the bank knows its keys
+	reported  bool // the bank's report of all it did is taken
+	early     bool // before the sources repeat their quakes
+	answered  bool // operators close what they cannot explain, instead of waiting for the sources
+}
+
+// turns lets a database work until nothing moves.
+func turns(b *modeltest.Bundle) {
+	for range 6 {
+		b.Work()
+		b.Sweep()
+		b.After(10 * time.Minute)
+	}
+}
+
+// approveAll approves and frees what waits for an operator.
+func approveAll(t *testing.T, b *modeltest.Bundle, policies []*wire.Policy) {
+	t.Helper()
+	for _, policy := range policies {
+		for _, claim := range b.Claims(policy) {
+			for _, payout := range b.Claim(claim.ID).Payouts {
+				if payout.BlockedReason != nil && *payout.BlockedReason == string(model.BlockedApproval) {
+					_, err := approve(t, b, "ann", payout)
+					require.NoError(t, err)
+				}
+			}
+		}
+	}
+}
+
+// TestRestoredDatabasePaysNothingTwice pays a quake, makes a backup, pays another one
+// and loses the database. The restored one is worked on while the source repeats both
+// quakes and the bank's report is taken.
+func TestRestoredDatabasePaysNothingTwice(t *testing.T) {
+	t.Parallel()
+	for name, schedule := range map[string]restoreSchedule{
+		"the bank remembers":                                  {remembers: true},
+		"the bank remembers and reports":                      {remembers: true, reported: true, early: true},
+		"the bank forgot and reports before the sources":      {reported: true, early: true},
+		"the bank forgot and reports after the sources":       {reported: true},
+		"the bank forgot and operators answer before sources": {reported: true, early: true, answered: true},
+	} {
+		for seed := range uint64(*restores) {
+			t.Run(fmt.Sprintf("%s, %d", name, seed), func(t *testing.T) {
+				t.Parallel()
+				playRestore(t, schedule, seed)
+			})
+		}
+	}
+}
+
+func playRestore(t *testing.T, schedule restoreSchedule, seed uint64) {
+	t.Helper()
+	first := modeltest.New(t)
+	bank := &fallibleBank{random: rand.New(rand.NewPCG(seed, 1)), paid: map[string]bool{}, transfers: map[string]int{}}
+	first.Rail.Answer = bank.answer
+	var policies []*wire.Policy
+	for range 4 {
+		policies = append(policies, first.Cover("quake-circle", nil))
+		first.Record(modeltest.PolicyIBAN(policies[len(policies)-1].ID))
+	}
+	quakes := []wire.ObservationInput{modeltest.Quake("us1", first.Now(), epicentre, "6.4")}
+	first.Observe(quakes...)
+	turns(first)
+
+	restored := restoreCopy(t, first)
+	first.After(24 * time.Hour)
+	quakes = append(quakes, modeltest.Quake("us2", first.Now(), epicentre, "6.5"))
+	first.Observe(quakes[1])
+	turns(first)
+	reconcile(t, first, "lost", bank.report...)
+	approveAll(t, first, policies)
+	turns(first)
+	paid := len(bank.paid)
+	require.NotEmpty(t, bank.transfers)
+
+	restored.Rail.Answer = bank.answer
+	stop(t, restored)
+	restored.After(48 * time.Hour)
+	if !schedule.remembers {
+		clear(bank.paid)
+	}
+	report := func(early bool) {
+		if schedule.reported && schedule.early == early {
+			reconcile(t, restored, "since the backup", bank.report...)
+		}
+	}
+	report(true)
+	if schedule.answered {
+		answerFindings(t, restored)
+	}
+	restored.Observe(quakes...)
+	turns(restored)
+	report(false)
+	turns(restored)
+	answerFindings(t, restored)
+	require.NoError(t, resume(t, restored, false))
+	turns(restored)
+	approveAll(t, restored, policies)
+	turns(restored)
+	for debt, n := range bank.transfers {
+		require.LessOrEqual(t, n, 1, "%s is paid once: %d keys were paid before, %v", debt, paid, bank.report)
+	}
+	for _, policy := range policies {
+		require.Len(t, restored.Claims(policy), 2, "both debts are known again")
+	}
+}

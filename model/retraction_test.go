@@ -1,0 +1,471 @@
+package model_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/model"
+	"parapet/model/hazard"
+	"parapet/model/modeltest"
+	"parapet/model/trigger"
+	"parapet/model/wire"
+)
+
+// retraction names a quake's reading and nothing else.
+func retraction(id string) wire.ObservationInput {
+	return wire.ObservationInput{Source: "usgs", SourceEventID: id, Kind: hazard.Earthquake, Stage: trigger.Retracted}
+}
+
+// occurrenceStage is the stage of the only occurrence of an event.
+func occurrenceStage(t *testing.T, b *modeltest.Bundle, event string) (stage string) {
+	t.Helper()
+	require.NoError(t, b.DB.Pool.QueryRow(t.Context(), "select stage from occurrences where source_event_id = $1", event).Scan(&stage))
+	return stage
+}
+
+func TestARetractedQuakeDeclinesTheClaimThatWaits(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy, other := b.Cover("quake-circle", nil), b.Cover("cyclone-circle", nil)
+	shake(b, "us1", "6.4", trigger.Preliminary)
+	require.Equal(t, "deferred", b.OnlyClaim(policy).Status)
+
+	require.Equal(t, model.ResultRevised, b.Observe(retraction("us1"))[0].Result)
+	b.Work()
+	claim := b.OnlyClaim(policy)
+	require.Equal(t, "declined", claim.Status)
+	require.Equal(t, []string{"source_retracted"}, claim.Decision.ReasonCodes)
+	require.Equal(t, "6.4", claim.Determination.Index.Value, "what the claim was opened on stays")
+	require.Equal(t, []string{"trigger.observed", "claim.opened", "claim.deferred", "trigger.observed", "claim.declined"}, b.Told(claim.ID))
+	require.Equal(t, "retracted", occurrenceStage(t, b, "us1"))
+	require.Equal(t, *amount(10_000_000), b.Policy(policy.ID).LimitRemaining)
+
+	before := b.Rows()
+	require.Equal(t, model.ResultUnchanged, b.Observe(retraction("us1"))[0].Result, "a retraction is idempotent")
+	b.Work()
+	require.Equal(t, before, b.Rows())
+	record, created, err := b.Service.RecordObservation(t.Context(), b.Source, retraction("us1"), false)
+	require.NoError(t, err)
+	require.False(t, created)
+	require.Equal(t, trigger.Retracted, record.Stage)
+	require.Equal(t, "6.4", record.Measures["magnitude"].Value, "the record shows what was retracted")
+	require.Equal(t, 1, before["observation_revisions"])
+
+	again, created, err := b.Service.OpenClaim(t.Context(), b.Acme, sourceEvent(policy, "usgs", "us1"))
+	require.NoError(t, err)
+	require.False(t, created)
+	require.Equal(t, claim.ID, again.ID)
+	_, _, err = b.Service.OpenClaim(t.Context(), b.Acme, sourceEvent(other, "usgs", "us1"))
+	require.Equal(t, "source_retracted", failure(t, err).Extra["reason"])
+}
+
+func TestARetractionDeclinesWhateverAClaimWaitsFor(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy := b.Cover("quake-circle", nil)
+	shake(b, "us1", "6.4", trigger.Preliminary)
+	decide(t, b, deferral(b, b.OnlyClaim(policy), model.ReasonEvidenceNeeded))
+	b.Observe(retraction("us1"))
+	b.Work()
+	require.Equal(t, "declined", b.OnlyClaim(policy).Status)
+}
+
+func TestARetractionWhoseJobWasLostIsFoundByTheReview(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy := b.Cover("quake-circle", nil)
+	shake(b, "us1", "6.4", trigger.Preliminary)
+	b.Observe(retraction("us1"))
+	_, err := b.DB.Pool.Exec(t.Context(), "delete from modeltest_jobs")
+	require.NoError(t, err)
+	b.Work()
+	require.Equal(t, "deferred", b.OnlyClaim(policy).Status)
+	b.After(25 * time.Hour)
+	b.Sweep()
+	b.Work()
+	require.Equal(t, "declined", b.OnlyClaim(policy).Status)
+}
+
+func TestARetractionHoldsWhatHasNotGoneOut(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy := b.Cover("quake-circle", nil)
+	shake(b, "us1", "6.4", trigger.Final)
+	b.Observe(retraction("us1"))
+	b.Work()
+	claim := b.OnlyClaim(policy)
+	require.Equal(t, "approved", claim.Status)
+	require.Equal(t, "compliance_hold", *only(t, b, claim).BlockedReason)
+	b.Record(modeltest.IBAN(claim.ID))
+	b.Work()
+	require.Equal(t, "compliance_hold", *only(t, b, claim).BlockedReason, "a verified account does not lift it")
+	require.Empty(t, b.Rail.Orders)
+
+	_, err := b.Service.UnblockPayout(t.Context(), b.Operator, model.LiftRequest{PayoutID: claim.Payouts[0].ID, Note: "The quake was felt."})
+	require.NoError(t, err)
+	newer := retraction("us1")
+	newer.Revision = new(int64(1))
+	b.Observe(newer)
+	b.Work()
+	require.Equal(t, "released", only(t, b, claim).Status, "what an operator lifted stays lifted")
+}
+
+func TestNothingReleasedIsTakenBackAndNothingReturnedGoesOutAgain(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy := b.Cover("quake-circle", nil)
+	b.Record(modeltest.PolicyIBAN(policy.ID))
+	b.Work()
+	shake(b, "us1", "6.4", trigger.Final)
+	claim := b.OnlyClaim(policy)
+	require.Equal(t, "released", only(t, b, claim).Status)
+	b.Observe(retraction("us1"))
+	b.Work()
+	require.Equal(t, "approved", b.Claim(claim.ID).Status)
+	require.Equal(t, "released", only(t, b, claim).Status)
+
+	payout := only(t, b, claim)
+	reconcile(t, b, "monday", line(b, payout, "settled"))
+	require.Equal(t, "closed", b.Claim(claim.ID).Status)
+	reconcile(t, b, "tuesday", line(b, payout, "returned"))
+	again := b.Claim(claim.ID).Payouts[1]
+	require.Equal(t, "compliance_hold", *again.BlockedReason)
+}
+
+func TestARetractionWhileAPayoutIsReleasing(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy := b.Cover("quake-circle", nil)
+	b.Record(modeltest.PolicyIBAN(policy.ID))
+	b.Work()
+	b.Rail.Answer = func(*model.Release) model.RailAnswer { return modeltest.Unknown }
+	shake(b, "us1", "6.4", trigger.Final)
+	claim := b.OnlyClaim(policy)
+	require.Equal(t, "reconciling", only(t, b, claim).Status)
+	b.Observe(retraction("us1"))
+	b.Work()
+	require.Equal(t, "reconciling", only(t, b, claim).Status, "what is with the rail cannot be held")
+
+	b.Rail.Answer = func(*model.Release) model.RailAnswer { return modeltest.Refused }
+	b.After(time.Minute)
+	b.Sweep()
+	b.Work()
+	require.Equal(t, "rail_rejected", *only(t, b, claim).BlockedReason)
+	b.Rail.Answer = nil
+	b.Record(modeltest.IBAN(claim.ID))
+	b.Work()
+	require.Equal(t, "compliance_hold", *only(t, b, claim).BlockedReason, "it did not go out, so it is held")
+}
+
+func TestARetractionOvertakesAPendingPayout(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy := b.Cover("quake-circle", nil)
+	b.Record(modeltest.PolicyIBAN(policy.ID))
+	b.Work()
+	b.Observe(modeltest.Quake("us1", b.Now(), epicentre, "6.4"))
+	job, ok := b.Next().(model.EvaluateOccurrences)
+	require.True(t, ok)
+	require.NoError(t, b.Service.Evaluate(t.Context(), job))
+	claim := b.OnlyClaim(policy)
+	require.Equal(t, "pending", only(t, b, claim).Status)
+	_, err := b.DB.Pool.Exec(t.Context(), "update claims set retraction = 'held'") // as if the hold were about to be written
+	require.NoError(t, err)
+	_, _, err = b.Service.BeginRelease(t.Context(), modeltest.ScriptedRail, "acme", claim.Payouts[0].ID)
+	require.NoError(t, err)
+	require.Equal(t, "compliance_hold", *only(t, b, claim).BlockedReason)
+}
+
+func TestARetractedReadingThatComesBackIsJudgedAnew(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	waiting, paid := b.Cover("quake-circle", nil), b.Cover("quake-circle", nil)
+	first := modeltest.Quake("us1", b.Now(), epicentre, "6.4")
+	first.Stage, first.Revision = trigger.Preliminary, new(int64(3))
+	b.Observe(first)
+	b.Work()
+	decide(t, b, approval(b.OnlyClaim(paid)))
+	b.Observe(retraction("us1"))
+	b.Work()
+	require.Equal(t, "compliance_hold", *only(t, b, b.OnlyClaim(paid)).BlockedReason)
+
+	require.Equal(t, model.ResultUnchanged, b.Observe(first)[0].Result, "a file that is read again does not undo a retraction")
+	first.Revision, first.Stage = new(int64(4)), trigger.Final
+	require.Equal(t, model.ResultRevised, b.Observe(first)[0].Result)
+	b.Work()
+	require.Equal(t, "final", occurrenceStage(t, b, "us1"))
+	claims := b.Claims(waiting)
+	require.Len(t, claims, 2)
+	require.Equal(t, "declined", claims[0].Status)
+	require.Equal(t, "approved", claims[1].Status)
+	require.Equal(t, *amount(8_000_000), b.Policy(waiting.ID).LimitRemaining)
+	require.Len(t, b.Claims(paid), 1, "an approved claim holds its occurrence")
+
+	b.Observe(retraction("us1"))
+	b.Work()
+	require.Equal(t, "compliance_hold", *b.Claims(waiting)[1].Payouts[0].BlockedReason, "retracted once more, held once more")
+	first.Revision = new(int64(5))
+	b.Observe(first)
+	b.Work()
+	require.Len(t, b.Claims(waiting), 2)
+	var held int
+	require.NoError(t, b.DB.Pool.QueryRow(t.Context(), "select count(*) from claims where retraction is not null").Scan(&held))
+	require.Zero(t, held)
+}
+
+func TestAReadingWithoutRevisionsComesBackWithOtherValues(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	report := modeltest.Quake("us1", b.Now(), epicentre, "6.4")
+	b.Observe(report)
+	b.Observe(retraction("us1"))
+	require.Equal(t, model.ResultUnchanged, b.Observe(report)[0].Result)
+	report.Measures = map[string]wire.Measure{"magnitude": {Value: "6.5", Unit: "mw"}}
+	require.Equal(t, model.ResultRevised, b.Observe(report)[0].Result)
+	late := retraction("us1")
+	late.Revision = new(int64(1))
+	b.Observe(late)
+	report.Revision = new(int64(0))
+	require.Equal(t, model.ResultUnchanged, b.Observe(report)[0].Result, "an older revision is late mail")
+}
+
+func TestOnlyWhatWasReportedInAScopeIsRetracted(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy := b.Cover("quake-circle", nil)
+	shake(b, "us1", "6.4", trigger.Preliminary)
+	_, _, err := b.Service.RecordObservation(t.Context(), b.Acme, retraction("us1"), true)
+	require.Equal(t, model.CodeNotFound, failure(t, err).Code, "a rehearsal retracts rehearsals only")
+	_, _, err = b.Service.RecordObservation(t.Context(), b.Source, retraction("us2"), false)
+	require.Equal(t, model.CodeNotFound, failure(t, err).Code)
+	results, err := b.Service.RecordObservations(t.Context(), b.Source, []wire.ObservationInput{retraction("us2"), retraction("us1")}, false)
+	require.NoError(t, err)
+	require.Equal(t, model.ResultRejected, results[0].Result)
+	require.Equal(t, "not_found", results[0].Errors[0].Code)
+	require.Equal(t, model.ResultRevised, results[1].Result)
+	b.Work()
+	require.Equal(t, "declined", b.OnlyClaim(policy).Status)
+
+	rehearsed := modeltest.Quake("us3", b.Now(), epicentre, "6.4")
+	_, _, err = b.Service.RecordObservation(t.Context(), b.Acme, rehearsed, true)
+	require.NoError(t, err)
+	_, _, err = b.Service.RecordObservation(t.Context(), b.Globex, retraction("us3"), true)
+	require.Equal(t, model.CodeNotFound, failure(t, err).Code, "another partner's")
+	_, created, err := b.Service.RecordObservation(t.Context(), b.Acme, retraction("us3"), true)
+	require.NoError(t, err)
+	require.True(t, created)
+}
+
+func TestARetractionNeedsWhatNamesTheReading(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	fix := wire.ObservationInput{Source: "nhc", SourceEventID: "AL01", Kind: hazard.StormFix, Stage: trigger.Retracted}
+	day := wire.ObservationInput{Source: "ghcn", SourceEventID: "x", Kind: hazard.StationDay, Stage: trigger.Retracted}
+	for pointer, in := range map[string]wire.ObservationInput{"/occurred_at": fix, "/station": day} {
+		_, _, err := b.Service.RecordObservation(t.Context(), b.Source, in, false)
+		require.Equal(t, []string{pointer}, pointers(failure(t, err)))
+	}
+	report := modeltest.Quake("us1", time.Time{}, epicentre, "6.4")
+	report.Measures = nil
+	_, _, err := b.Service.RecordObservation(t.Context(), b.Source, report, false)
+	require.ElementsMatch(t, []string{"/occurred_at", "/measures", "/measures/magnitude"}, pointers(failure(t, err)), "only a retraction goes without")
+}
+
+func TestARetractedOccurrenceIsExplained(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy := b.Cover("quake-circle", nil)
+	b.Observe(modeltest.Quake("us1", b.Now(), epicentre, "6.4"), retraction("us1"))
+	b.Work()
+	require.Empty(t, b.Claims(policy), "reported and retracted before anybody looked")
+	explanation := told(t, b, policy, model.OccurrenceRef{SourceEvent: &model.SourceEvent{Source: "usgs", ID: "us1"}})
+	require.False(t, explanation.Pays)
+	require.Equal(t, []string{"source_retracted"}, explanation.Reasons)
+	require.Equal(t, "usgs retracted what it reported of us1.", explanation.Sentences[0])
+}
+
+func TestARetractedOccurrenceTouchedThoseWithAClaim(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy := b.Cover("quake-circle", nil)
+	shake(b, "us1", "6.4", trigger.Preliminary)
+	id := b.OnlyClaim(policy).Occurrence.ID
+	b.Observe(retraction("us1"))
+	b.Work()
+	pages, err := b.Service.TouchedBy(t.Context(), b.Acme, []string{id}, true, model.PageRequest{})
+	require.NoError(t, err)
+	require.Len(t, pages[id].Data, 1)
+	require.False(t, pages[id].Data[0].Pays)
+	require.Equal(t, []string{"source_retracted"}, pages[id].Data[0].Reasons)
+	pages, err = b.Service.TouchedBy(t.Context(), b.Globex, []string{id}, true, model.PageRequest{})
+	require.NoError(t, err)
+	require.Empty(t, pages[id].Data, "another partner's claim")
+}
+
+func TestADayThatLosesItsRainIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy := b.Cover("rain-excess", modeltest.Context{"days": 1})
+	day := modeltest.StationDay(policy.Cover.Place.Station, b.Now().Truncate(24*time.Hour).AddDate(0, 0, 10), "400")
+	day.Stage = trigger.Preliminary
+	b.After(20 * 24 * time.Hour)
+	b.Observe(day)
+	b.Work()
+	require.Equal(t, "deferred", b.OnlyClaim(policy).Status)
+	day.Measures = map[string]wire.Measure{"temperature_max": {Value: "20", Unit: "degC"}}
+	b.Observe(day)
+	b.Work()
+	require.Equal(t, []string{"source_retracted"}, b.OnlyClaim(policy).Decision.ReasonCodes)
+}
+
+func TestARetractedFixDeclinesOrHoldsByWhatTheOthersOwe(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	waiting := b.Cover("cyclone-circle", nil)
+	at := b.Now()
+	b.After(betweenFixes)
+	near, far := modeltest.Fix("AL01", at, miami, "140"), modeltest.Fix("AL01", at.Add(time.Hour), hazard.Point{Latitude: 20, Longitude: -60}, "140")
+	near.Stage = trigger.Preliminary
+	b.Observe(near, far)
+	b.Work()
+	require.Equal(t, "deferred", b.OnlyClaim(waiting).Status)
+	gone := near
+	gone.Stage, gone.Location, gone.Measures = trigger.Retracted, nil, nil
+	b.Observe(gone)
+	b.Work()
+	require.Equal(t, []string{"source_retracted"}, b.OnlyClaim(waiting).Decision.ReasonCodes)
+
+	paid := b.Cover("cyclone-circle", nil)
+	at = b.Now()
+	b.After(betweenFixes)
+	weak, strong := modeltest.Fix("AL02", at, miami, "70"), modeltest.Fix("AL02", at.Add(time.Hour), miami, "140")
+	b.Observe(weak, strong)
+	b.Work()
+	blocked := func() string { return *only(t, b, b.OnlyClaim(paid)).BlockedReason }
+	require.Equal(t, "payout_method_missing", blocked())
+	weak.Stage = trigger.Retracted
+	b.Observe(weak)
+	b.Work()
+	require.Equal(t, "payout_method_missing", blocked(), "the other fix owes as much")
+	strong.Stage = trigger.Retracted
+	b.Observe(strong)
+	b.Work()
+	require.Equal(t, "compliance_hold", blocked())
+}
+
+func TestARetractedDayDeclinesAndHolds(t *testing.T) {
+	t.Parallel()
+	for name, stage := range map[string]trigger.Stage{"waiting": trigger.Preliminary, "approved": trigger.Final} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := modeltest.New(t)
+			policy := b.Cover("rain-excess", modeltest.Context{"days": 2})
+			first := b.Now().Truncate(24*time.Hour).AddDate(0, 0, 10)
+			b.After(20 * 24 * time.Hour)
+			var days []wire.ObservationInput
+			for i := range 2 {
+				day := modeltest.StationDay(policy.Cover.Place.Station, first.AddDate(0, 0, i), "250")
+				day.Stage, day.Revision = stage, new(int64(1))
+				days = append(days, day)
+			}
+			b.Observe(days...)
+			b.Work()
+			b.Observe(wire.ObservationInput{Source: "ghcn", SourceEventID: days[0].SourceEventID, Kind: hazard.StationDay, Stage: trigger.Retracted})
+			b.Work()
+			claim := b.OnlyClaim(policy)
+			if stage == trigger.Final {
+				require.Equal(t, "compliance_hold", *only(t, b, claim).BlockedReason)
+				return
+			}
+			require.Equal(t, []string{"source_retracted"}, claim.Decision.ReasonCodes)
+			days[0].Revision, days[0].Stage = new(int64(2)), trigger.Final
+			days[1].Revision, days[1].Stage = new(int64(2)), trigger.Final
+			b.Observe(days...)
+			b.Work()
+			require.Equal(t, "approved", b.Claims(policy)[1].Status)
+		})
+	}
+}
+
+func TestARetractionWhileMatchingRuns(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t, modeltest.WithConnections(12))
+	var policies []*wire.Policy
+	for range 3 {
+		policies = append(policies, b.Cover("quake-circle", nil))
+	}
+	b.Observe(modeltest.Quake("us1", b.Now(), epicentre, "6.4"))
+	job, ok := b.Next().(model.EvaluateOccurrences)
+	require.True(t, ok)
+	ctx := context.WithoutCancel(t.Context())
+	var both sync.WaitGroup
+	both.Go(func() {
+		if err := b.Service.Evaluate(ctx, job); err != nil {
+			t.Error(err)
+		}
+	})
+	both.Go(func() {
+		if _, _, err := b.Service.RecordObservation(ctx, b.Source, retraction("us1"), false); err != nil {
+			t.Error(err)
+		}
+	})
+	both.Wait()
+	b.Work()
+	for _, policy := range policies {
+		for _, claim := range b.Claims(policy) {
+			require.Equal(t, "compliance_hold", *only(t, b, claim).BlockedReason)
+		}
+	}
+}
+
+func TestAMergeWhileMatchingRunsDeclinesNothing(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy := b.Cover("quake-circle", nil)
+	shake(b, "us0", "5.0", trigger.Preliminary)
+	shake(b, "us1", "6.4", trigger.Preliminary)
+	merging := b.HoldOccurrence("us1")
+	done := make(chan error, 1)
+	job := model.EvaluateOccurrences{Occurrences: []string{b.OnlyClaim(policy).Occurrence.ID}}
+	go func() { done <- b.Service.Evaluate(context.WithoutCancel(t.Context()), job) }()
+	merging.AwaitWaiter()
+	merging.Commit(
+		"update occurrences set merged_into = (select id from occurrences where source_event_id = 'us0') where source_event_id = 'us1'",
+		"update observations set occurrence_id = (select id from occurrences where source_event_id = 'us0')",
+		"update occurrence_aliases set occurrence_id = (select id from occurrences where source_event_id = 'us0')",
+	)
+	require.NoError(t, <-done)
+	require.Equal(t, "deferred", b.OnlyClaim(policy).Status, "the merged occurrence has the preliminary reading too")
+}
+
+func TestARetractedDayWaitsForTheDecisionThatReadIt(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy := b.Cover("rain-excess", modeltest.Context{"days": 1})
+	day := modeltest.StationDay(policy.Cover.Place.Station, b.Now().Truncate(24*time.Hour).AddDate(0, 0, 10), "400")
+	b.After(20 * 24 * time.Hour)
+	b.Observe(day)
+	job, ok := b.Next().(model.EvaluateStations)
+	require.True(t, ok)
+	ctx := context.WithoutCancel(t.Context())
+	deciding := b.HoldPolicies() // a decision that has read the day waits for the policy
+	decided, retracted := make(chan error, 1), make(chan error, 1)
+	go func() { decided <- b.Service.EvaluateRain(ctx, job) }()
+	deciding.AwaitWaiter()
+	go func() {
+		gone := day
+		gone.Stage = trigger.Retracted
+		_, _, err := b.Service.RecordObservation(ctx, b.Source, gone, false)
+		retracted <- err
+	}()
+	deciding.AwaitWaiters(2)
+	deciding.Release()
+	require.NoError(t, <-decided)
+	require.NoError(t, <-retracted)
+	b.Work()
+	require.Equal(t, "compliance_hold", *only(t, b, b.OnlyClaim(policy)).BlockedReason)
+}
