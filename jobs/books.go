@@ -8,7 +8,6 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"parapet/jobs/rail"
 	"parapet/jobs/rail/bankfile"
 	"parapet/model"
 )
@@ -101,13 +100,13 @@ func (b *Books) Cut(ctx context.Context, rail string, most int, largest int64) e
 			if _, err := tx.Exec(ctx, "select pg_advisory_xact_lock(hashtextextended('bank_batches/' || $1, 0))", rail); err != nil {
 				return err
 			}
-			tag, err := tx.Exec(ctx, `with due as (select currency from bank_entries where rail = $1 and batch_id is null order by currency limit 1),
+			tag, err := tx.Exec(ctx, `with due as (select currency from bank_entries where rail = $1 and batch_id is null and set_aside_at is null and settled_at is null order by currency limit 1),
 				batch as (insert into bank_batches (id, rail)
 					select 'PPT-' || to_char(clock_timestamp() at time zone 'UTC', 'YYYYMMDD') || '-' || upper(substr(md5(gen_random_uuid()::text), 1, 12)), $1 from due
 					returning id)
 				update bank_entries set batch_id = batch.id from batch, due where key in (select key from (
 					select key, sum(amount) over (order by key) as total from bank_entries
-					where rail = $1 and batch_id is null and currency = (select currency from due) order by key limit $2) as n where total <= $3)`, rail, most, largest)
+					where rail = $1 and batch_id is null and set_aside_at is null and settled_at is null and currency = (select currency from due) order by key limit $2) as n where total <= $3)`, rail, most, largest)
 			more = tag.RowsAffected() > 0
 			return err
 		})
@@ -120,12 +119,12 @@ func (b *Books) Cut(ctx context.Context, rail string, most int, largest int64) e
 
 // Unwritten implements bankfile.Books.
 func (b *Books) Unwritten(ctx context.Context, rail string) ([]bankfile.Batch, error) {
-	rows, err := b.on.Query(ctx, "select id, number, created_at from bank_batches where rail = $1 and written_at is null order by number", rail)
+	rows, err := b.on.Query(ctx, "select id, number, created_at, sealed_digest is not null from bank_batches where rail = $1 and written_at is null order by number", rail)
 	if err != nil {
 		return nil, fmt.Errorf("read batches: %w", err)
 	}
 	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (batch bankfile.Batch, err error) {
-		err = row.Scan(&batch.ID, &batch.Number, &batch.CreatedAt)
+		err = row.Scan(&batch.ID, &batch.Number, &batch.CreatedAt, &batch.Sealed)
 		return batch, err
 	})
 }
@@ -140,15 +139,15 @@ func (b *Books) Written(ctx context.Context, batch, digest string) error {
 }
 
 // OrdersOf reads the orders of keys that went to a rail, accounts included.
-func OrdersOf(service *model.Service, from model.RailIdentity) func(context.Context, []string) (map[string]rail.Instruction, error) {
-	return func(ctx context.Context, keys []string) (map[string]rail.Instruction, error) {
+func OrdersOf(service *model.Service, from model.RailIdentity) func(context.Context, []string) (map[string]bankfile.Order, error) {
+	return func(ctx context.Context, keys []string) (map[string]bankfile.Order, error) {
 		sent, err := service.Sent(ctx, from, keys)
-		if err != nil {
+		if err != nil && sent == nil {
 			return nil, err
 		}
-		orders := make(map[string]rail.Instruction, len(sent))
+		orders := make(map[string]bankfile.Order, len(sent))
 		for key, order := range sent {
-			orders[key] = instruction(order)
+			orders[key] = bankfile.Order{Instruction: instruction(order), Settled: order.Settled, Barred: order.Barred}
 		}
 		return orders, nil
 	}

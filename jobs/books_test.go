@@ -24,6 +24,7 @@ import (
 	"parapet/jobs/rail"
 	"parapet/jobs/rail/bankfile"
 	"parapet/jobs/rail/iso20022"
+	"parapet/model"
 	"parapet/model/money"
 )
 
@@ -201,7 +202,7 @@ func TestAFileIsWrittenAgainWithTheSameBytes(t *testing.T) {
 	require.Equal(t, rail.NotFound, files.Inquire(t.Context(), s.RailKey(job.ID, 2)).Outcome)
 	orders, err := files.Orders(t.Context(), []string{s.RailKey(job.ID, 1)})
 	require.NoError(t, err)
-	require.Equal(t, result, files.Send(t.Context(), orders[s.RailKey(job.ID, 1)]))
+	require.Equal(t, result, files.Send(t.Context(), orders[s.RailKey(job.ID, 1)].Instruction))
 	require.NoError(t, s.write(files))
 	require.Len(t, written(t, folder), 1)
 }
@@ -219,4 +220,114 @@ func TestAChangedOrderIsNotWritten(t *testing.T) {
 	require.Equal(t, rail.Unknown, files.Inquire(t.Context(), s.RailKey(job.ID, 1)).Outcome)
 	_, err := os.Stat(filepath.Join(folder, "in"))
 	require.ErrorIs(t, err, fs.ErrNotExist)
+}
+
+// TestOneOrderThatDoesNotConfirmKeepsNoFileUnwritten changes one of three orders, and
+// puts it right later.
+func TestOneOrderThatDoesNotConfirmKeepsNoFileUnwritten(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	files, folder := s.files()
+	fleet := s.fleet(3)
+	require.NoError(t, s.slice(files))
+	wrong := s.RailKey(fleet[1].ID, 1)
+	s.exec("update bank_entries set amount = amount + 1 where key = $1", wrong)
+	require.ErrorContains(t, s.write(files), wrong)
+	names := written(t, folder)
+	require.Len(t, names, 1)
+	text, err := os.ReadFile(names[0])
+	require.NoError(t, err)
+	require.Contains(t, string(text), "<NbOfTxs>2</NbOfTxs>")
+	require.NotContains(t, string(text), bankfile.PolicyID(wrong))
+	vitals, err := s.Service.Vitals(t.Context(), model.System())
+	require.NoError(t, err)
+	require.EqualValues(t, 1, vitals.OrdersAside)
+	require.ErrorContains(t, s.write(files), wrong, "it is told until it is put right")
+	require.Len(t, written(t, folder), 1)
+	s.exec("update bank_entries set amount = amount - 1 where key = $1", wrong)
+	require.NoError(t, s.write(files))
+	require.Len(t, written(t, folder), 2, "it goes out with the next file")
+	require.Zero(t, s.count("bank_entries where batch_id is null or set_aside_at is not null"))
+}
+
+// TestSealedFileIsNotWrittenWithOtherOrders lets a writer die after the file was put, and
+// an order change before it is written again: it may be with the bank already.
+func TestSealedFileIsNotWrittenWithOtherOrders(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	files, folder := s.files()
+	fleet := s.fleet(2)
+	require.NoError(t, s.slice(files))
+	good := files.Store
+	files.Store = &dying{Store: good}
+	require.ErrorIs(t, s.write(files), errHung)
+	files.Store = good
+	s.exec("update bank_entries set amount = amount + 1 where key = $1", s.RailKey(fleet[0].ID, 1))
+	require.ErrorIs(t, s.write(files), bankfile.ErrSealed)
+	require.Zero(t, s.count("bank_entries where batch_id is null"), "it goes into no other file")
+	require.Len(t, written(t, folder), 1)
+}
+
+// TestWhatAReportConfirmedIsInNoFile lets the bank report a payment of an order that was
+// not written yet, as after a restore from a backup.
+func TestWhatAReportConfirmedIsInNoFile(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	files, folder := s.files()
+	fleet := s.fleet(2)
+	require.NoError(t, s.slice(files))
+	paid := s.read(fleet[0])
+	_, err := s.Service.Reconcile(t.Context(), s.Operator, model.Report{Rail: files.Name(), Name: "r"}, func(each func(model.ReportLine) error) error {
+		return each(model.ReportLine{Key: s.RailKey(paid.ID, 1), Reference: "r", Amount: paid.Amount, Status: model.LineSettled})
+	})
+	require.NoError(t, err)
+	require.Equal(t, "reconciled", s.read(fleet[0]).Status)
+	require.NoError(t, s.write(files))
+	text, err := os.ReadFile(written(t, folder)[0])
+	require.NoError(t, err)
+	require.NotContains(t, string(text), bankfile.PolicyID(s.RailKey(paid.ID, 1)))
+	require.Contains(t, string(text), bankfile.PolicyID(s.RailKey(fleet[1].ID, 1)))
+}
+
+// TestWhatABankHasAlreadyIsInNoFile lets the bank report an order on its way that this
+// database never wrote: the file was written after the backup from which it was restored.
+func TestWhatABankHasAlreadyIsInNoFile(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	files, folder := s.files()
+	order := s.read(s.fleet(1)[0])
+	require.NoError(t, s.slice(files))
+	s.report(files, model.ReportLine{Key: s.RailKey(order.ID, 1), Reference: "r", Amount: order.Amount, Status: model.LineUnderway})
+	require.NoError(t, s.write(files))
+	require.Empty(t, written(t, folder))
+}
+
+// TestOrderOfABarredPolicyIsInNoFileUntilItIsAnswered lets the bank report a payment that
+// nobody knows for the policy of one of two orders.
+func TestOrderOfABarredPolicyIsInNoFileUntilItIsAnswered(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	files, folder := s.files()
+	fleet := s.fleet(2)
+	require.NoError(t, s.slice(files))
+	order := s.read(fleet[0])
+	s.report(files, model.ReportLine{Key: order.PolicyID + ".01234567", Reference: "r", Amount: order.Amount, Status: model.LineSettled})
+	require.NoError(t, s.write(files))
+	text, err := os.ReadFile(written(t, folder)[0])
+	require.NoError(t, err)
+	require.NotContains(t, string(text), bankfile.PolicyID(s.RailKey(fleet[0].ID, 1)))
+	require.Contains(t, string(text), bankfile.PolicyID(s.RailKey(fleet[1].ID, 1)))
+	list, err := s.Service.ListFindings(t.Context(), s.Operator, false, model.PageRequest{})
+	require.NoError(t, err)
+	_, err = s.Service.CloseFinding(t.Context(), s.Operator, model.FindingRequest{ID: list.Data[0].ID, Reason: "Another debt."})
+	require.NoError(t, err)
+	require.NoError(t, s.write(files))
+	require.Len(t, written(t, folder), 2)
+}
+
+// report brings one line.
+func (s *shop) report(by rail.Rail, line model.ReportLine) {
+	s.t.Helper()
+	_, err := s.Service.Reconcile(s.t.Context(), s.Operator, model.Report{Rail: by.Name(), Name: line.Reference}, func(each func(model.ReportLine) error) error { return each(line) })
+	require.NoError(s.t, err)
 }

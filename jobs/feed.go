@@ -100,6 +100,7 @@ func pollAfter(every time.Duration) time.Duration { return every - every/10 }
 // Observed counts what became of a file's rows.
 type Observed struct {
 	Created, Revised, Unchanged, Rejected int
+	Retracted                             int      // readings that the source withdrew
 	Skipped                               int      // good rows that are no hazard of ours
 	Left                                  int      // re-dated rows that would lie in the future
 	Problems                              []string // a sentence for each row that was left out
@@ -121,6 +122,9 @@ func Observe(ctx context.Context, service *model.Service, source string, file []
 		unread = fmt.Errorf("read %s: %w", source, unread)
 	}
 	err = seen.record(ctx, service, source, batch)
+	if err == nil {
+		err = seen.retract(ctx, service, source, batch.Retractions)
+	}
 	return seen, errors.Join(unread, err)
 }
 
@@ -154,17 +158,81 @@ func (o *Observed) record(ctx context.Context, service *model.Service, source st
 	for _, row := range batch.Errors {
 		o.Problems = append(o.Problems, row.Error())
 	}
-	actor := model.Actor{Kind: model.ActorSource, Name: source, Scopes: []model.Scope{model.ScopeObservationsWrite}, Sources: []string{source}}
-	for _, part := range parts(batch.Observations) {
-		results, err := service.RecordObservations(ctx, actor, part, false)
+	tracks, others := wholeTracks(batch)
+	for _, part := range parts(others) {
+		results, err := service.RecordObservations(ctx, feedActor(source), part, false)
 		if err != nil {
 			return fmt.Errorf("record %s: %w", source, err)
 		}
+		o.countAll(part, results)
+	}
+	for _, part := range parts(tracks) {
+		results, err := service.RecordFinalTracks(ctx, feedActor(source), part)
+		if err != nil {
+			return fmt.Errorf("record final tracks of %s: %w", source, err)
+		}
+		var alone []wire.ObservationInput // good rows of a storm with a bad one: no track, but fixes
 		for i, result := range results {
+			if len(result.Errors) == 1 && result.Errors[0].Code == model.TrackIncomplete {
+				alone = append(alone, part[i])
+				continue
+			}
 			o.count(part[i], result)
+		}
+		if len(alone) == 0 {
+			continue
+		}
+		if results, err = service.RecordObservations(ctx, feedActor(source), alone, false); err != nil {
+			return fmt.Errorf("record %s: %w", source, err)
+		}
+		o.countAll(alone, results)
+	}
+	return nil
+}
+
+// feedActor reports for a source and for no other.
+func feedActor(source string) model.Actor {
+	return model.Actor{Kind: model.ActorSource, Name: source, Scopes: []model.Scope{model.ScopeObservationsWrite}, Sources: []string{source}}
+}
+
+// wholeTracks splits off the observations of storms of which every fix is in the
+// batch, and in one part of it.
+func wholeTracks(batch feed.Batch) (tracks, others []wire.ObservationInput) {
+	for _, event := range byEvent(batch.Observations) {
+		if n := len(event); n <= model.MaxObservations && n == batch.FinalTracks[event[0].SourceEventID] {
+			tracks = append(tracks, event...)
+		} else {
+			others = append(others, event...)
+		}
+	}
+	return tracks, others
+}
+
+// retract withdraws readings. Those that were never recorded, which are most, are
+// passed over.
+func (o *Observed) retract(ctx context.Context, service *model.Service, source string, all []wire.ObservationInput) error {
+	for part := range slices.Chunk(all, model.MaxObservations) {
+		results, err := service.RecordObservations(ctx, feedActor(source), part, false)
+		if err != nil {
+			return fmt.Errorf("retract %s: %w", source, err)
+		}
+		for i, result := range results {
+			unknown := len(result.Errors) == 1 && result.Errors[0].Code == string(model.CodeNotFound)
+			switch {
+			case result.Result == model.ResultRevised:
+				o.Retracted++
+			case result.Result == model.ResultRejected && !unknown:
+				o.count(part[i], result)
+			}
 		}
 	}
 	return nil
+}
+
+func (o *Observed) countAll(in []wire.ObservationInput, results []wire.ObservationResult) {
+	for i, result := range results {
+		o.count(in[i], result)
+	}
 }
 
 func (o *Observed) count(in wire.ObservationInput, result wire.ObservationResult) {

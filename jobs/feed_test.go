@@ -17,6 +17,7 @@ import (
 	"parapet/jobs/feed"
 	"parapet/model"
 	"parapet/model/hazard"
+	"parapet/model/modeltest"
 	"parapet/model/trigger"
 	"parapet/model/wire"
 )
@@ -286,7 +287,7 @@ func TestNothingIsLostWhenAFileCannotBeRecorded(t *testing.T) {
 	require.Empty(t, state.ETag)
 	require.Empty(t, state.LastModified)
 	require.Equal(t, 1, state.Failures)
-	require.Contains(t, state.LastError, "record nhc")
+	require.Contains(t, state.LastError, "record final tracks of nhc")
 
 	s.exec("alter table mislaid rename to observations")
 	s.After(time.Minute)
@@ -311,4 +312,60 @@ func TestWhatWasLeftOutIsRemembered(t *testing.T) {
 	}
 	require.EqualValues(t, 2, from.asked.Load())
 	require.Equal(t, 2, s.count("observations"))
+}
+
+// quakeFeed is a feed with one earthquake of the last second.
+func quakeFeed(b *modeltest.Bundle, status, kind string, updated int) []byte {
+	return fmt.Appendf(nil, `{"type":"FeatureCollection","features":[{"type":"Feature","id":"us1","properties":{"mag":6.4,"time":%d,"updated":%d,`+
+		`"status":%q,"type":%q,"ids":",us1,at1,","magType":"mww"},"geometry":{"type":"Point","coordinates":[121.653,24.174,10]}}]}`,
+		b.Now().UnixMilli(), updated, status, kind)
+}
+
+func TestADeletedOrReclassifiedQuakeIsRetracted(t *testing.T) {
+	t.Parallel()
+	for name, gone := range map[string][2]string{"deleted": {"deleted", "earthquake"}, "no earthquake after all": {"reviewed", "explosion"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := modeltest.New(t)
+			policy := b.Cover("quake-circle", nil)
+			b.After(time.Second)
+			_, err := Observe(t.Context(), b.Service, feed.SourceUSGS, quakeFeed(b, "automatic", "earthquake", 1))
+			require.NoError(t, err)
+			b.Work()
+			require.Equal(t, "deferred", b.OnlyClaim(policy).Status)
+			for _, retracted := range []int{1, 0} {
+				seen, err := Observe(t.Context(), b.Service, feed.SourceUSGS, quakeFeed(b, gone[0], gone[1], 2))
+				require.NoError(t, err)
+				require.Equal(t, retracted, seen.Retracted)
+				require.Empty(t, seen.Problems, "a name that was never recorded is no problem")
+			}
+			b.Work()
+			require.Equal(t, []string{"source_retracted"}, b.OnlyClaim(policy).Decision.ReasonCodes)
+		})
+	}
+}
+
+func TestAFileOfTracksRetractsPreliminaryFixes(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		file, stage string
+	}{
+		"whole":        {storm(1, 3), "retracted"},
+		"a row is bad": {strings.Replace(storm(1, 3), "45, 1000\n", "gale, 1000\n", 1), "preliminary"},
+		"breaks off":   {strings.Replace(storm(1, 3), "STORM,3", "STORM,4", 1), "preliminary"},
+		"impossible":   {strings.Replace(storm(1, 3), "45, 1000\n", "450, 1000\n", 1), "preliminary"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := open(t)
+			fix := modeltest.Fix("AL011999", time.Date(1999, time.January, 1, 1, 0, 0, 0, time.UTC), hazard.Point{Latitude: 20, Longitude: -40}, "45")
+			fix.Stage = trigger.Preliminary
+			s.Observe(fix)
+			_, err := Observe(t.Context(), s.Service, feed.SourceNHC, []byte(test.file))
+			require.NoError(t, err)
+			var stage string
+			require.NoError(t, s.DB.Pool.QueryRow(t.Context(), "select stage from observations where occurred_at = $1", fix.OccurredAt).Scan(&stage))
+			require.Equal(t, test.stage, stage)
+		})
+	}
 }

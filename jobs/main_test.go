@@ -233,13 +233,23 @@ func (s *shop) read(job model.ReleasePayout) *wire.Payout {
 // fleet are n payouts of as many claims, ready to go out.
 func (s *shop) fleet(n int) []model.ReleasePayout {
 	s.t.Helper()
+	return s.fleetOf(n, 0)
+}
+
+// fleetOf are payouts of acme and of globex, ready to go out; those of globex come last.
+func (s *shop) fleetOf(acme, globex int) []model.ReleasePayout {
+	s.t.Helper()
 	check := &verifyPayoutMethod{service: s.Service, rail: s.rail}
 	var all errgroup.Group
 	all.SetLimit(4)
-	for range n {
+	for i := range acme + globex {
+		partner, as := "acme", s.Bundle
+		if i >= acme {
+			partner, as = "globex", s.As(s.Globex)
+		}
 		all.Go(func() error {
-			method := s.Record(modeltest.PolicyIBAN(s.Cover("quake-circle", nil).ID))
-			return check.Work(s.t.Context(), &river.Job[model.VerifyPayoutMethod]{Args: model.VerifyPayoutMethod{Partner: "acme", ID: method.ID}})
+			method := as.Record(modeltest.PolicyIBAN(as.Cover("quake-circle", nil).ID))
+			return check.Work(s.t.Context(), &river.Job[model.VerifyPayoutMethod]{Args: model.VerifyPayoutMethod{Partner: partner, ID: method.ID}})
 		})
 	}
 	require.NoError(s.t, all.Wait())
@@ -247,23 +257,25 @@ func (s *shop) fleet(n int) []model.ReleasePayout {
 	require.NoError(s.t, err)
 	require.NoError(s.t, s.Service.Evaluate(s.t.Context(), model.EvaluateOccurrences{Occurrences: []string{*quake.OccurrenceID}}))
 	fleet := s.jobs()
-	require.Len(s.t, fleet, n)
+	require.Len(s.t, fleet, acme+globex)
 	return fleet
 }
 
-// jobs release every payout, the oldest first.
+// jobs release every payout, the oldest of each partner first.
 func (s *shop) jobs() []model.ReleasePayout {
 	s.t.Helper()
-	rows, err := s.pool.Query(s.t.Context(), "select id from payouts order by id")
+	rows, err := s.pool.Query(s.t.Context(), "select partner, id from payouts order by partner, id")
 	require.NoError(s.t, err)
-	ids, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
-	require.NoError(s.t, err)
-	fleet := make([]model.ReleasePayout, len(ids))
-	for i, id := range ids {
+	fleet, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (job model.ReleasePayout, err error) {
+		var id uuid.UUID
+		if err := row.Scan(&job.Partner, &id); err != nil {
+			return job, err
+		}
 		text, err := typeid.FromUUIDBytesWithPrefix("pay", id[:])
-		require.NoError(s.t, err)
-		fleet[i] = model.ReleasePayout{Partner: "acme", ID: text.String()}
-	}
+		job.ID = text.String()
+		return job, err
+	})
+	require.NoError(s.t, err)
 	return fleet
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/riverqueue/river"
@@ -99,6 +100,8 @@ type releasePayout struct {
 	at      func(step)       // tests let a worker die here; nil outside
 	now     func() time.Time // nil is time.Now
 	gate    *railGate        // nil never closes
+
+	advancedAt atomic.Int64 // when payouts of other partners were moved ahead, in Unix nanoseconds
 }
 
 // Work implements river.Worker.
@@ -107,6 +110,7 @@ func (w *releasePayout) Work(ctx context.Context, job *river.Job[model.ReleasePa
 	if wait := w.gate.wait(ctx, w.rail); wait > 0 {
 		return river.JobSnooze(wait)
 	}
+	w.advanceOthers(ctx, job.Args.Partner)
 	intended := w.clock() // before the lease begins, hence never later than it
 	order, wait, err := w.service.BeginRelease(ctx, IdentityOf(w.rail), job.Args.Partner, job.Args.ID)
 	switch {

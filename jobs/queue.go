@@ -15,6 +15,7 @@
 //	delete_files          sweeps    removes documents without a record     tried again; nothing else knows of them
 //	poll_feed             feeds     reads a hazard feed                    the next period tries again
 //	drain_endpoint        webhooks   sends an endpoint its events           a sweep starts another
+//	rescue_jobs           rescues   brings back jobs of dead workers       the next period tries again
 //	sweep                 sweeps    moves what is due, one kind of work    the next period tries again
 //	                                each, and asks again for lost jobs
 //

@@ -19,7 +19,7 @@ import (
 // but for a rail whose reports confirm nothing.
 // Errors: rail.ErrNoReport, rail.ErrBroken.
 func Reconcile(ctx context.Context, service *model.Service, from rail.Rail, day time.Time) (*model.Reconciliation, error) {
-	report := model.Report{Rail: from.Name(), Name: day.Format(time.DateOnly)}
+	report := model.Report{Rail: from.Name(), Bank: new(IdentityOf(from)), Name: day.Format(time.DateOnly)}
 	if able := from.Capabilities(); !able.ReturnsOnly {
 		report.Until = new(day.AddDate(0, 0, 1).Add(-able.SettlementDelay))
 	}
@@ -39,8 +39,12 @@ const (
 	// just before it must stand in the rail's books.
 	reportsAfter = 10 * time.Minute
 	// reportsGivenUp is how long a rail may take to report a day; banks are silent on
-	// the days they do not work. What is missing by then is a finding.
+	// the days they do not work.
 	reportsGivenUp = 10 * 24 * time.Hour
+	// reportGrace is how long after settlement a report may confirm a payout: banks
+	// write none on weekends and holidays. Then it is missing, whether the rail reports
+	// or not.
+	reportGrace = 4 * 24 * time.Hour
 )
 
 // FetchReports asks the rail for the reports of the days that are over.
@@ -64,7 +68,23 @@ func (*fetchReports) Timeout(*river.Job[FetchReports]) time.Duration { return re
 
 // Work implements river.Worker.
 func (w *fetchReports) Work(ctx context.Context, job *river.Job[FetchReports]) error {
-	return w.until(ctx, job.CreatedAt) // a rail's days are the world's, wherever business time is
+	err := w.until(ctx, job.CreatedAt) // a rail's days are the world's, wherever business time is
+	return errors.Join(err, w.findMissing(ctx))
+}
+
+// findMissing makes exceptions of the payouts that no report confirmed in time. It does
+// not depend on any report: a rail that never reports, or whose reports are broken,
+// would otherwise miss nothing.
+func (w *fetchReports) findMissing(ctx context.Context) error {
+	able, own := w.rail.Capabilities(), time.Duration(0)
+	if !able.ReturnsOnly {
+		own = able.SettlementDelay + reportGrace
+	}
+	opened, err := w.service.FindMissing(ctx, w.rail.Name(), own, reportsGivenUp)
+	if opened > 0 {
+		w.log.ErrorContext(ctx, "payouts that no report of a rail has confirmed in time", "rail", w.rail.Name(), "count", opened)
+	}
+	return err
 }
 
 // until takes the reports of all days that were over at an instant.

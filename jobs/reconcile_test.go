@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/rivertype"
 	"github.com/stretchr/testify/require"
 
 	"parapet/jobs/rail"
@@ -93,4 +95,63 @@ func TestReportsAreFetchedOfEveryDayThatIsOver(t *testing.T) {
 	from.asked = nil
 	require.NoError(t, fetch.until(t.Context(), paid.AddDate(0, 0, 9).Add(reportsAfter)))
 	require.Empty(t, from.asked, "a day that the rail never reported is given up")
+}
+
+// unreporting is a rail that has no report of any day, or fails at it.
+type unreporting struct {
+	rail.Rail
+
+	able rail.Capabilities
+	err  error
+}
+
+func (u *unreporting) Capabilities() rail.Capabilities { return u.able }
+
+// Report implements rail.Rail.
+func (u *unreporting) Report(context.Context, time.Time, func(rail.Line) error) error { return u.err }
+
+func TestRailThatNeverReportsMissesPayouts(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	job := s.fleet(1)[0]
+	require.NoError(t, s.release(job))
+	work := func(by rail.Rail) error {
+		fetch := &fetchReports{service: s.Service, rail: by, log: slog.New(slog.DiscardHandler)}
+		return fetch.Work(t.Context(), &river.Job[FetchReports]{JobRow: &rivertype.JobRow{CreatedAt: s.Now()}})
+	}
+	const open = "findings where kind = 'missing' and closed_at is null and report_id is null"
+	day, never := 24*time.Hour, &unreporting{Rail: s.rail, able: rail.Capabilities{SettlementDelay: 24 * time.Hour}, err: rail.ErrNoReport}
+	s.After(5*day - time.Hour)
+	require.NoError(t, work(never))
+	require.Zero(t, s.count(open), "the day of settlement and the days of grace are not over")
+	s.After(2 * time.Hour)
+	require.NoError(t, work(&unreporting{Rail: s.rail, able: rail.Capabilities{ReturnsOnly: true}, err: rail.ErrNoReport}))
+	require.Zero(t, s.count(open), "its reports confirm nothing")
+	s.exec("update payout_attempts set started_at = started_at - interval '3 days'")
+	broken := &unreporting{Rail: s.rail, able: never.able, err: rail.ErrBroken}
+	require.ErrorIs(t, work(broken), rail.ErrBroken)
+	require.Equal(t, 1, s.count(open), "also where its reports are broken")
+	require.NoError(t, work(never))
+	require.Equal(t, 1, s.count(open))
+	s.exec("update findings set closed_at = now(), closed_by = 'olive', closed_reason = 'It is late.'")
+	require.NoError(t, work(never))
+	require.Zero(t, s.count(open), "what was closed stays closed")
+}
+
+// newer is the rail that took another's place.
+type newer struct{ rail.Rail }
+
+func (*newer) Name() string { return "newer" }
+
+func TestPayoutsOfAFormerRailAreMissing(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	require.NoError(t, s.release(s.fleet(1)[0]))
+	fetch := &fetchReports{service: s.Service, rail: &newer{s.rail}, log: slog.New(slog.DiscardHandler)}
+	s.After(reportsGivenUp - time.Hour)
+	require.NoError(t, fetch.findMissing(t.Context()))
+	require.Zero(t, s.count("findings"))
+	s.After(2 * time.Hour)
+	require.NoError(t, fetch.findMissing(t.Context()))
+	require.Equal(t, 1, s.count("findings where kind = 'missing' and rail = $1", s.rail.Name()))
 }

@@ -21,10 +21,10 @@ const (
 	relayRest = 5 * time.Millisecond // what an idle pass adds to the wait
 )
 
-// relay numbers events as they commit, and starts the drains of endpoints whose time
-// has come. It is no River job: it runs in every worker process and the one that
-// holds the database's lock works, so another takes over as soon as its connection
-// is gone.
+// relay numbers events as they commit, starts the drains of endpoints whose time has
+// come, and records heartbeats. It is no River job: it runs in every worker process and
+// the one that holds the database's lock works, so another takes over as soon as its
+// connection is gone.
 type relay struct {
 	service *model.Service
 	log     *slog.Logger
@@ -32,7 +32,7 @@ type relay struct {
 	running sync.WaitGroup
 }
 
-func (r *relay) start(ctx context.Context) {
+func (r *relay) start(ctx context.Context, heartbeat, presence func(context.Context) (time.Duration, error)) {
 	ctx, r.cancel = context.WithCancel(ctx)
 	wait := relayIdle
 	r.running.Go(func() {
@@ -42,12 +42,14 @@ func (r *relay) start(ctx context.Context) {
 			return wait, err
 		})
 	})
+	r.running.Go(func() { r.repeat(ctx, "heartbeat", nil, heartbeat) })
 	r.running.Go(func() {
 		r.repeat(ctx, "start drains", nil, func(ctx context.Context) (time.Duration, error) {
 			_, err := r.service.StartDrains(ctx)
 			return drainsDue, err
 		})
 	})
+	r.running.Go(func() { r.repeat(ctx, "presence", nil, presence) })
 }
 
 // pace is how long the relay waits after a pass that numbered so many events.

@@ -40,8 +40,8 @@ func BenchmarkSweepBacklog(b *testing.B) {
 	s := openWith(b, atOnce, modeltest.Unchecked())
 	job := s.fleet(1)[0]
 	s.Quote("quake-circle", nil)
-	s.exec(`insert into quotes select (jsonb_populate_record(q, jsonb_build_object('id', gen_random_uuid()))).*
-		from (select * from quotes where status = 'priced' limit 1) q, generate_series(1, $1)`, quotes-1)
+	s.exec(`insert into quotes select copy.* from (select q from quotes q where status = 'priced' limit 1) as one (q), generate_series(1, $1) as n,
+		lateral jsonb_populate_record(one.q, jsonb_build_object('id', gen_random_uuid(), 'n', n)) as copy`, quotes-1)
 	_, _, err := s.Service.BeginRelease(b.Context(), IdentityOf(s.rail), job.Partner, job.ID)
 	require.NoError(b, err)
 	s.exec("delete from river.river_job")

@@ -29,6 +29,7 @@ const (
 	queueSlices   = "slices"
 	queueFeeds    = "feeds"
 	queueSweeps   = "sweeps"
+	queueRescues  = "rescues" // dead workers' jobs come back however long sweeps take
 	queueChecks   = "checks"
 	queueReports  = "reports"
 	queueWebhooks = "webhooks"
@@ -36,13 +37,14 @@ const (
 )
 
 var queues = map[string]river.QueueConfig{
-	queueMatching: {MaxWorkers: 4}, queuePayouts: {MaxWorkers: 16}, queueAccounts: {MaxWorkers: 8}, queueSlices: {MaxWorkers: 3}, queueFeeds: {MaxWorkers: 2}, queueSweeps: {MaxWorkers: 2 * len(model.DueWorks())}, queueChecks: {MaxWorkers: 1}, queueReports: {MaxWorkers: 1},
+	queueMatching: {MaxWorkers: 4}, queuePayouts: {MaxWorkers: 16}, queueAccounts: {MaxWorkers: 8}, queueSlices: {MaxWorkers: 3}, queueFeeds: {MaxWorkers: 2}, queueSweeps: {MaxWorkers: 2 * len(model.DueWorks())}, queueRescues: {MaxWorkers: 1}, queueChecks: {MaxWorkers: 1}, queueReports: {MaxWorkers: 1},
 	queueWebhooks: {MaxWorkers: 100}, queueIll: {MaxWorkers: 20},
 }
 
-// jobTimeout bounds one attempt of a job and railTimeout one call to a rail; a
-// killed worker's job is rescued after a minute, which must be longer. What a
-// call outside brought is recorded in the time that is left of the job's.
+// jobTimeout bounds one attempt of a job and railTimeout one call to a rail. What a
+// call outside brought is recorded in the time that is left of the job's. River itself
+// brings a job back after rescueAfter, which must be longer than a job may last; those
+// of dead workers are back sooner, see rescueJobs.
 const (
 	jobTimeout   = 45 * time.Second
 	railTimeout  = 20 * time.Second
@@ -72,6 +74,7 @@ var policies = map[string]river.InsertOpts{
 	"delete_files":     {Queue: queueSweeps, MaxAttempts: 25},
 	"poll_feed":        {Queue: queueFeeds, MaxAttempts: 1},
 	"sweep":            {Queue: queueSweeps, MaxAttempts: 1},
+	"rescue_jobs":      {Queue: queueRescues, MaxAttempts: 1},
 	"check_invariants": {Queue: queueChecks, MaxAttempts: 1},
 	"fetch_reports":    {Queue: queueReports, MaxAttempts: 1},
 	// Once: a drain that failed shows no life and is replaced within seconds.
@@ -106,9 +109,11 @@ type Config struct {
 
 // Workers run jobs, and the relay beside them, until they are stopped.
 type Workers struct {
-	client *river.Client[pgx.Tx]
-	relay  relay
-	rail   model.RailIdentity
+	client    *river.Client[pgx.Tx]
+	relay     relay
+	rail      model.RailIdentity
+	heartbeat heartbeat
+	presence  presence
 }
 
 // NewWorkers prepares workers; nothing runs before Start. It refuses a rail that
@@ -121,7 +126,11 @@ func NewWorkers(c Config) (*Workers, error) {
 	if err != nil {
 		return nil, fmt.Errorf("river workers: %w", err)
 	}
-	return &Workers{client: client, relay: relay{service: c.Service, log: c.Log}, rail: IdentityOf(c.Rail)}, nil
+	return &Workers{
+		client: client, relay: relay{service: c.Service, log: c.Log}, rail: IdentityOf(c.Rail),
+		heartbeat: heartbeat{service: c.Service, log: c.Log, retry: fileStoreRetry, reports: &fetchReports{service: c.Service, rail: c.Rail, log: c.Log}},
+		presence:  presence{c.Pool, client.ID()},
+	}, nil
 }
 
 func (c Config) river() *river.Config {
@@ -160,29 +169,22 @@ func (c Config) workers() *river.Workers {
 	}))
 	river.AddWorker(workers, &drainEndpoint{service: c.Service, sender: c.Sender})
 	river.AddWorker(workers, &pollFeed{service: c.Service, fetch: c.Fetch, feeds: c.Feeds})
-	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, job *river.Job[sweep]) error {
+	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, job *river.Job[model.SweepWork]) error {
 		return c.Service.SweepDue(ctx, job.Args.Work)
 	}))
+	river.AddWorker(workers, &rescueJobs{pool: c.Pool, log: c.Log})
 	river.AddWorker(workers, &checkInvariants{service: c.Service})
 	river.AddWorker(workers, &fetchReports{service: c.Service, rail: c.Rail, log: c.Log})
 	return workers
 }
 
-// sweep moves what is due of one kind.
-type sweep struct {
-	Work model.DueWork `json:"work"`
-}
-
-// Kind is the job's stable name.
-func (sweep) Kind() string { return "sweep" }
-
 // sweepEvery is how late a deadline may be noticed.
 const sweepEvery = 5 * time.Second
 
 func (c Config) periodic() []*river.PeriodicJob {
-	jobs := []*river.PeriodicJob{repeated(checkEvery, CheckInvariants{}), repeated(reportsEvery, FetchReports{})}
+	jobs := []*river.PeriodicJob{repeated(rescueEvery, RescueJobs{}), repeated(checkEvery, CheckInvariants{}), repeated(reportsEvery, FetchReports{})}
 	for _, work := range model.DueWorks() {
-		jobs = append(jobs, repeated(sweepEvery, sweep{work}))
+		jobs = append(jobs, repeated(sweepEvery, model.SweepWork{Work: work}))
 	}
 	if _, writes := c.Rail.(fileWriter); writes {
 		jobs = append(jobs, repeated(c.FilesEvery, WriteFiles{}))
@@ -200,17 +202,25 @@ func repeated(every time.Duration, job river.JobArgs) *river.PeriodicJob {
 	}, &river.PeriodicJobOpts{RunOnStart: true})
 }
 
-// Start begins to work; it returns at once. It tells the name under which this
-// process's jobs say who attempted them.
+// Start begins to work, after the first heartbeat; it waits while the file store cannot be
+// used, until ctx ends. Jobs run until Stop. It logs the name under which this process's
+// jobs say who attempted them.
 func (w *Workers) Start(ctx context.Context) error {
 	if err := w.relay.service.RegisterRail(ctx, w.rail); err != nil {
+		return err
+	}
+	if err := w.heartbeat.begin(ctx); err != nil {
+		return err
+	}
+	ctx = context.WithoutCancel(ctx)
+	if _, err := w.presence.record(ctx); err != nil { // before it takes its first job
 		return err
 	}
 	if err := w.client.Start(ctx); err != nil {
 		return err
 	}
 	w.relay.log.InfoContext(ctx, "working", "worker", w.client.ID())
-	w.relay.start(ctx)
+	w.relay.start(ctx, w.heartbeat.record, w.presence.record)
 	return nil
 }
 
@@ -245,7 +255,7 @@ func (w warnings) WithAttrs(attrs []slog.Attr) slog.Handler {
 func (w warnings) WithGroup(name string) slog.Handler { return warnings{w.Handler.WithGroup(name)} }
 
 // quiet kinds run all the time; what they do has lines of its own.
-var quiet = map[string]bool{"sweep": true, "check_invariants": true, "poll_feed": true, "drain_endpoint": true}
+var quiet = map[string]bool{"sweep": true, "rescue_jobs": true, "check_invariants": true, "poll_feed": true, "drain_endpoint": true}
 
 // logging writes one line per attempt, with everything learned on the way.
 type logging struct {

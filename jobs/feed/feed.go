@@ -22,6 +22,13 @@ import (
 type Batch struct {
 	// Observations are the good rows in the order of the file.
 	Observations []wire.ObservationInput
+	// FinalTracks are how many fixes the storms have of which every fix is among the
+	// observations.
+	FinalTracks map[string]int
+	// Retractions are readings that the file withdraws: events that it calls deleted,
+	// and events that are no earthquakes, under each of their names. Most of them
+	// were never recorded.
+	Retractions []wire.ObservationInput
 	// Errors are the rows that were left out, and why. A file that breaks off
 	// has one for the place where it does.
 	Errors []hazard.RowError

@@ -14,14 +14,19 @@ import (
 // what cover is about.
 func ParseNHC(r io.Reader) (Batch, error) {
 	storms, refused, err := hazard.ParseHURDAT2(r)
-	batch := Batch{Errors: refused}
+	batch := Batch{Errors: refused, FinalTracks: make(map[string]int)}
 	for _, storm := range storms {
+		read := 0
 		for _, fix := range storm.Fixes {
 			if fix.WindKN == nil {
 				batch.Skipped++
 				continue
 			}
 			batch.Observations = append(batch.Observations, fixObservation(storm.ID, fix))
+			read++
+		}
+		if storm.Complete && read == len(storm.Fixes) {
+			batch.FinalTracks[storm.ID] = read
 		}
 	}
 	return batch, err

@@ -113,8 +113,12 @@ func (p *usgs) feature(text jsontext.Value, line int) {
 		p.refuse(line, "feature %d: %v", p.count, err)
 		return
 	}
-	if f.Properties.Type != "earthquake" {
-		p.batch.Skipped++
+	deleted := f.Properties.Status == "deleted"
+	if deleted || f.Properties.Type != "earthquake" {
+		p.batch.Retractions = append(p.batch.Retractions, f.retractions()...)
+		if !deleted {
+			p.batch.Skipped++
+		}
 		return
 	}
 	observation, err := f.observation()
@@ -164,6 +168,20 @@ func (f *feature) observation() (wire.ObservationInput, error) {
 	return o, err
 }
 
+// retractions withdraw every reading that the event may have been recorded as: a
+// feature may have had another of its names, and another type, before.
+func (f *feature) retractions() []wire.ObservationInput {
+	var list []wire.ObservationInput
+	for _, id := range append([]string{f.ID}, f.aliases()...) {
+		if id != "" {
+			list = append(list, wire.ObservationInput{
+				Source: SourceUSGS, SourceEventID: id, Kind: hazard.Earthquake, Stage: trigger.Retracted, Revision: f.Properties.Updated,
+			})
+		}
+	}
+	return list
+}
+
 func (f *feature) aliases() []string {
 	var others []string
 	for id := range strings.SplitSeq(f.Properties.IDs, ",") {
@@ -192,7 +210,7 @@ func (f *feature) stage() (trigger.Stage, error) {
 	case "automatic":
 		return trigger.Preliminary, nil
 	default:
-		return "", fmt.Errorf("its status %q is neither automatic nor reviewed", f.Properties.Status)
+		return "", fmt.Errorf("its status %q is neither automatic nor reviewed nor deleted", f.Properties.Status)
 	}
 }
 

@@ -82,7 +82,7 @@ func TestUSGSLeavesOutBadFeatures(t *testing.T) {
 		{"id as number", `"id":"us1"`, `"id":7`, "feature 2"},
 		{"no time", `"time":1517932242400`, `"time":null`, "no time"},
 		{"time far away", `"time":1517932242400`, `"time":9223372036854775807`, "between the years 1800 and 9999"},
-		{"deleted", `"status":"reviewed"`, `"status":"deleted"`, "neither automatic nor reviewed"},
+		{"another status", `"status":"reviewed"`, `"status":"guessed"`, "neither automatic nor reviewed nor deleted"},
 		{"latitude", `24.1737`, `94`, "not on earth"},
 		{"position null", `24.1737`, `null`, "not two numbers"},
 		{"position missing", `[121.653,24.1737,-0.50]`, `[]`, "no position"},
@@ -100,6 +100,38 @@ func TestUSGSLeavesOutBadFeatures(t *testing.T) {
 			require.Len(t, batch.Errors, 1)
 			require.Equal(t, 2, batch.Errors[0].Line)
 			require.Contains(t, batch.Errors[0].Reason, test.reason)
+		})
+	}
+}
+
+func TestUSGSWithdrawsWhatItDeletedAndWhatIsNoEarthquake(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		old, new string
+		skipped  int
+	}{
+		"deleted":          {`"status":"reviewed"`, `"status":"deleted"`, 0},
+		"another type":     {`"type":"earthquake"`, `"type":"quarry blast"`, 1},
+		"without position": {`"geometry":{"type":"Point","coordinates":[121.653,24.1737,-0.50]}`, `"geometry":null,"properties":{"status":"deleted","updated":1517967111797,"ids":",us1,at2,tw3,"}`, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			feature := strings.Replace(quak, test.old, test.new, 1)
+			if name == "without position" {
+				feature = `{"type":"Feature",` + test.new + `,"id":"us1"}`
+			}
+			batch, err := feed.ParseUSGS(strings.NewReader(head + feature + tail))
+			require.NoError(t, err)
+			require.Empty(t, batch.Errors)
+			require.Empty(t, batch.Observations)
+			require.Equal(t, test.skipped, batch.Skipped)
+			var names []string
+			for _, o := range batch.Retractions {
+				require.Equal(t, trigger.Retracted, o.Stage)
+				require.Equal(t, int64(1517967111797), *o.Revision)
+				names = append(names, o.SourceEventID)
+			}
+			require.Equal(t, []string{"us1", "at2", "tw3"}, names)
 		})
 	}
 }

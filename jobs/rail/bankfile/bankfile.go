@@ -8,12 +8,7 @@
 package bankfile
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"errors"
-	"fmt"
 	"io"
 	"time"
 
@@ -29,6 +24,7 @@ type Batch struct {
 	ID        string // at most 35 characters; the file's name and its message id
 	Number    int64  // counts the batches
 	CreatedAt time.Time
+	Sealed    bool // its file may have been put already
 	Orders    []rail.Instruction
 }
 
@@ -90,8 +86,29 @@ type Books interface {
 	Cut(ctx context.Context, rail string, most int, largest int64) error
 	// Unwritten are the batches whose files may be missing, without their orders.
 	Unwritten(ctx context.Context, rail string) ([]Batch, error)
+	// SetAside takes entries out of a batch that is not sealed: they are in no file until
+	// they are readmitted, and those that are settled in none ever. It returns ErrSealed
+	// where the batch is sealed.
+	SetAside(ctx context.Context, batch string, keys, settled []string) error
+	// Aside are the keys that were set aside and are not settled.
+	Aside(ctx context.Context, rail string) ([]string, error)
+	// Readmit lets entries that were set aside into the next batches; those that are
+	// settled stay out for ever.
+	Readmit(ctx context.Context, rail string, keys, settled []string) error
+	// Seal notes, before a batch's file is put anywhere, the digest of the bytes that it
+	// will have for ever, and that they hold that many entries. It returns ErrSealed where
+	// the batch has another digest or number of entries.
+	Seal(ctx context.Context, batch, digest string, entries int) error
 	// Written notes that a batch's file stands, by the digest of its bytes.
 	Written(ctx context.Context, batch, digest string) error
+}
+
+// Order is an accepted order.
+type Order struct {
+	rail.Instruction
+
+	Settled bool // the bank reported of it, or an operator resolved it: it goes into no file
+	Barred  bool // it goes into no file until an operator has answered what the bank reports of its policy
 }
 
 // Store is where files are put and found; see internal/filestore.
@@ -108,7 +125,7 @@ type Rail struct {
 	// Address is where Store keeps its files.
 	Address string
 	// Orders are the orders of keys, accounts included: the books hold none.
-	Orders func(ctx context.Context, keys []string) (map[string]rail.Instruction, error)
+	Orders func(ctx context.Context, keys []string) (map[string]Order, error)
 }
 
 // Name implements rail.Rail.
@@ -209,84 +226,3 @@ func (r *Rail) Inquire(ctx context.Context, key string) rail.Result {
 
 // Void implements rail.Rail. A file that is written cannot be taken back.
 func (r *Rail) Void(context.Context, string) rail.Result { return rail.CannotVoid() }
-
-// batchSize is how many orders one file holds at most.
-const batchSize = 10_000
-
-// WriteDue cuts what was accepted into batches and writes the files that are
-// missing, as out/<batch>.<extension>, each under a permit of its own.
-func (r *Rail) WriteDue(ctx context.Context, permits rail.Permits) error {
-	if err := r.Books.Cut(ctx, r.Name(), batchSize, r.Format.Largest()); err != nil {
-		return err
-	}
-	batches, err := r.Books.Unwritten(ctx, r.Name())
-	if err != nil {
-		return err
-	}
-	var failed error
-	for _, batch := range batches {
-		failed = errors.Join(failed, r.write(ctx, batch, permits))
-	}
-	return failed
-}
-
-// confirmed reads a file that may leave. It asks once more before it ends: a store
-// keeps no file whose reader failed.
-type confirmed struct {
-	ctx    context.Context //nolint:containedctx // it lives as long as one Put
-	text   io.Reader
-	permit rail.Permit
-}
-
-// Read implements io.Reader.
-func (c *confirmed) Read(p []byte) (int, error) {
-	if c.ctx.Err() != nil {
-		return 0, context.Cause(c.ctx)
-	}
-	n, err := c.text.Read(p)
-	if errors.Is(err, io.EOF) {
-		if lost := c.permit.Confirm(c.ctx); lost != nil {
-			return n, lost
-		}
-	}
-	return n, err
-}
-
-// errChanged says that an order is not what the books accepted.
-var errChanged = errors.New("an order is not what was accepted; its file is not written")
-
-func (r *Rail) write(ctx context.Context, batch Batch, permits rail.Permits) error {
-	entries, err := r.Books.In(ctx, r.Name(), batch.ID)
-	if err != nil {
-		return err
-	}
-	keys := make([]string, len(entries))
-	for i, entry := range entries {
-		keys[i] = entry.Key
-	}
-	orders, err := r.Orders(ctx, keys)
-	if err != nil {
-		return err
-	}
-	for _, entry := range entries {
-		order, ok := orders[entry.Key]
-		if !ok || !entry.result().Confirms(order) {
-			return fmt.Errorf("%w: %s", errChanged, entry.Key)
-		}
-		batch.Orders = append(batch.Orders, order)
-	}
-	var text bytes.Buffer
-	if err := r.Format.Write(&text, batch); err != nil {
-		return fmt.Errorf("write batch %s: %w", batch.ID, err)
-	}
-	digest := sha256.Sum256(text.Bytes())
-	leaving, permit, err := permits(ctx)
-	if err != nil {
-		return fmt.Errorf("write batch %s: %w", batch.ID, err)
-	}
-	defer permit.End()
-	if err := r.Store.Put(leaving, "out/"+batch.ID+"."+r.Format.Extension(), &confirmed{leaving, &text, permit}); err != nil {
-		return err
-	}
-	return r.Books.Written(ctx, batch.ID, hex.EncodeToString(digest[:]))
-}

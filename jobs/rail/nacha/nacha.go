@@ -185,8 +185,9 @@ func ascii(text string) string {
 // fileLimit is the longest file that is read, in bytes.
 const fileLimit = 64 << 20
 
-// Read implements bankfile.Format: a file of returns. Corrections (NOC) move no
-// money and are for a person to read.
+// Read implements bankfile.Format: a file of returns. A dishonored return is money that
+// went out after all, a contested one came back for good. Corrections (NOC) move no money
+// and are for a person to read.
 func (f *Format) Read(r io.Reader, each func(rail.Line) error) error {
 	limited := &io.LimitedReader{R: r, N: fileLimit}
 	file, err := ach.NewReader(limited).Read()
@@ -200,14 +201,20 @@ func (f *Format) Read(r io.Reader, each func(rail.Line) error) error {
 	if err != nil {
 		return fmt.Errorf("%w: it has no day", rail.ErrBroken)
 	}
-	for _, batch := range file.ReturnEntries {
+	for _, batch := range file.Batches { // ReturnEntries lacks what is dishonored or contested
 		for _, entry := range batch.GetEntries() {
-			if entry.Addenda99 == nil {
+			line := rail.Line{Key: strings.TrimSpace(entry.IdentificationNumber), Amount: money.New(int64(entry.Amount), "USD"), Date: day}
+			switch {
+			case entry.Addenda99 != nil:
+				line.Status, line.Reference, line.Code = rail.Returned, entry.Addenda99.OriginalTrace, entry.Addenda99.ReturnCode
+			case entry.Addenda99Dishonored != nil:
+				dishonored := entry.Addenda99Dishonored
+				line.Status, line.Reference, line.Code = rail.Settled, dishonored.OriginalEntryTraceNumber, dishonored.DishonoredReturnReasonCode
+			case entry.Addenda99Contested != nil:
+				contested := entry.Addenda99Contested
+				line.Status, line.Reference, line.Code = rail.Returned, contested.OriginalEntryTraceNumber, contested.ContestedReturnCode
+			default:
 				continue
-			}
-			line := rail.Line{
-				Key: strings.TrimSpace(entry.IdentificationNumber), Reference: entry.Addenda99.OriginalTrace,
-				Amount: money.New(int64(entry.Amount), "USD"), Status: rail.Returned, Code: entry.Addenda99.ReturnCode, Date: day,
 			}
 			if err := each(line); err != nil {
 				return err

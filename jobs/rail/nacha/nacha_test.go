@@ -67,19 +67,16 @@ func TestAFileIsReadBackByTheLibrary(t *testing.T) {
 	require.NotEqual(t, entries[0].TraceNumber, entries[1].TraceNumber)
 }
 
-// returned is the file in which a bank sends the first entry back.
-func returned(t *testing.T) []byte {
+// sentBack is the file of a bank about the first entry, with the addenda that mark makes
+// of it.
+func sentBack(t *testing.T, mark func(*ach.EntryDetail)) []byte {
 	t.Helper()
 	file, err := ach.NewReader(bytes.NewReader(written(t))).Read()
 	require.NoError(t, err)
 	entry := file.Batches[0].GetEntries()[0]
-	addenda := ach.NewAddenda99()
-	addenda.ReturnCode, addenda.OriginalTrace, addenda.OriginalDFI = "R03", entry.TraceNumber, "01140153"
-	entry.Addenda99, entry.Category, entry.AddendaRecordIndicator = addenda, ach.CategoryReturn, 1
-	addenda.TraceNumber = entry.TraceNumber
-	entry.TransactionCode = ach.CheckingReturnNOCCredit
-	header := file.Batches[0].GetHeader()
-	back, err := ach.NewBatch(header)
+	entry.AddendaRecordIndicator, entry.TransactionCode = 1, ach.CheckingReturnNOCCredit
+	mark(entry)
+	back, err := ach.NewBatch(file.Batches[0].GetHeader())
 	require.NoError(t, err)
 	back.AddEntry(entry)
 	require.NoError(t, back.Create())
@@ -90,6 +87,41 @@ func returned(t *testing.T) []byte {
 	var text bytes.Buffer
 	require.NoError(t, ach.NewWriter(&text).Write(out))
 	return text.Bytes()
+}
+
+func returned(t *testing.T) []byte {
+	t.Helper()
+	return sentBack(t, func(entry *ach.EntryDetail) {
+		addenda := ach.NewAddenda99()
+		addenda.ReturnCode, addenda.OriginalTrace, addenda.OriginalDFI, addenda.TraceNumber = "R03", entry.TraceNumber, "01140153", entry.TraceNumber
+		entry.Addenda99, entry.Category = addenda, ach.CategoryReturn
+	})
+}
+
+func TestUndoneReturnsAreRead(t *testing.T) {
+	t.Parallel()
+	dishonored := sentBack(t, func(entry *ach.EntryDetail) {
+		addenda := ach.NewAddenda99Dishonored()
+		addenda.DishonoredReturnReasonCode, addenda.OriginalEntryTraceNumber, addenda.OriginalReceivingDFIIdentification = "R68", entry.TraceNumber, "01140153"
+		addenda.ReturnTraceNumber, addenda.ReturnSettlementDate, addenda.ReturnReasonCode, addenda.TraceNumber = entry.TraceNumber, "001", "03", entry.TraceNumber
+		entry.Addenda99Dishonored, entry.Category = addenda, ach.CategoryDishonoredReturn
+	})
+	contested := sentBack(t, func(entry *ach.EntryDetail) {
+		addenda := ach.NewAddenda99Contested()
+		addenda.ContestedReturnCode, addenda.OriginalEntryTraceNumber, addenda.OriginalReceivingDFIIdentification = "R73", entry.TraceNumber, "01140153"
+		addenda.DateOriginalEntryReturned, addenda.OriginalSettlementDate, addenda.ReturnTraceNumber, addenda.ReturnSettlementDate = "261120", "001", entry.TraceNumber, "002"
+		addenda.ReturnReasonCode, addenda.DishonoredReturnTraceNumber, addenda.DishonoredReturnSettlementDate = "03", entry.TraceNumber, "003"
+		addenda.DishonoredReturnReasonCode, addenda.TraceNumber = "68", entry.TraceNumber
+		entry.Addenda99Contested, entry.Category = addenda, ach.CategoryDishonoredReturnContested
+	})
+	for code, file := range map[string][]byte{"R68": dishonored, "R73": contested} {
+		var lines []rail.Line
+		require.NoError(t, format(t).Read(bytes.NewReader(file), func(line rail.Line) error { lines = append(lines, line); return nil }))
+		require.Equal(t, []rail.Line{{
+			Key: bankfile.ShortID("pay_a.1"), Reference: "021000020000001", Amount: money.New(123456, "USD"),
+			Status: map[string]rail.LineStatus{"R68": rail.Settled, "R73": rail.Returned}[code], Code: code, Date: time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC),
+		}}, lines, code)
+	}
 }
 
 func TestReturnsAreRead(t *testing.T) {

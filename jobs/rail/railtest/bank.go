@@ -31,7 +31,8 @@ type Bank struct {
 	books   books
 
 	mu       sync.Mutex
-	executed map[string]Entry // voided keys too
+	executed map[string]Entry // by key, voided keys too, as far as the bank remembers them
+	booked   []Entry          // everything in the books
 	sends    int
 	voids    int
 	// send and ask answer instead of the good bank; they may call it.
@@ -160,7 +161,7 @@ func (b *Bank) Voids() int {
 	return b.voids
 }
 
-// Forget makes the bank forget what it was told to pay, but for its books.
+// Forget makes the bank forget every key; its books stay as they are.
 func (b *Bank) Forget() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -182,7 +183,7 @@ func (b *Bank) execute(order httprail.Order) (Entry, error) {
 	if err := b.books.keep(entry); err != nil {
 		return entry, err
 	}
-	b.executed[order.Key] = entry
+	b.executed[order.Key], b.booked = entry, append(b.booked, entry)
 	return entry, nil
 }
 
@@ -205,7 +206,7 @@ func (b *Bank) inquiry(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// report tells what was executed on a day, on one page.
+// report shows what the books have of a day, on one page.
 func (b *Bank) report(w http.ResponseWriter, r *http.Request) {
 	if !b.hear(r, nil) {
 		w.WriteHeader(http.StatusBadRequest)
@@ -214,10 +215,10 @@ func (b *Bank) report(w http.ResponseWriter, r *http.Request) {
 	day := r.PathValue("day")
 	page := httprail.Page{Date: day}
 	b.mu.Lock()
-	for key, entry := range b.executed {
+	for _, entry := range b.booked {
 		if entry.At.Format(time.DateOnly) == day && entry.Told.Status == "accepted" {
 			page.Lines = append(page.Lines, httprail.Reported{
-				Key: key, Reference: entry.Told.Reference, Amount: entry.Told.Amount, Account: entry.Told.Account, Status: rail.Settled,
+				Key: entry.Told.Key, Reference: entry.Told.Reference, Amount: entry.Told.Amount, Account: entry.Told.Account, Status: rail.Settled,
 			})
 		}
 	}
@@ -257,7 +258,7 @@ func Open(secrets httprail.Secrets, now func() time.Time, path string) (*Bank, e
 		return nil, err
 	}
 	for _, entry := range entries {
-		b.executed[entry.Told.Key] = entry
+		b.executed[entry.Told.Key], b.booked = entry, append(b.booked, entry)
 	}
 	b.books, err = openBooks(path)
 	return b, err

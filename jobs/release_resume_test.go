@@ -1,0 +1,70 @@
+package jobs
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/model"
+	"parapet/model/modeltest"
+)
+
+// resumption is the last run that resumes releases.
+func (s *shop) resumption() model.ReleaseResumption {
+	s.t.Helper()
+	runs, err := s.Service.ReleaseResumptions(s.t.Context(), s.Operator, 1)
+	require.NoError(s.t, err)
+	require.Len(s.t, runs, 1)
+	return runs[0]
+}
+
+// TestResumptionGoesOnWhereItFailed fails the second batch of a run, as a crash would:
+// the run says how many payouts are due, the next turn does the rest, and a stop in
+// between leaves the rest waiting.
+func TestResumptionGoesOnWhereItFailed(t *testing.T) {
+	t.Parallel()
+	s := openWith(t, atOnce, modeltest.Unchecked())
+	fleet := s.fleetOf(205, 1)
+	stop := model.StopRequest{Reason: "The bank called."}
+	_, err := s.Service.StopReleases(t.Context(), s.Operator, stop)
+	require.NoError(t, err)
+	s.exec("update payouts set next_attempt_at = null")
+	resume := func() model.ReleaseResumption {
+		resumed, err := s.Service.ResumeReleases(t.Context(), s.Operator, model.ResumeRequest{Reason: "All is well."})
+		require.NoError(t, err)
+		return *resumed.Resumption
+	}
+	require.Equal(t, len(fleet), resume().Total)
+	require.Equal(t, 1, s.count("river.river_job where kind = 'sweep' and args ->> 'work' = 'stopped_payouts'"), "its job")
+	s.exec("create function fail() returns trigger language plpgsql as 'begin raise exception ''no such batch''; end'")
+	s.exec("create trigger fail before update on payouts for each row when (new.id = '" + s.lastPayout("acme") + "') execute function fail()")
+	require.ErrorContains(t, s.Service.SweepDue(t.Context(), "stopped_payouts"), "no such batch")
+	run := s.resumption()
+	require.Equal(t, "resuming", run.State)
+	require.Equal(t, 200, run.Done)
+	require.Equal(t, run.Done, s.count("payouts where next_attempt_at is not null"))
+	require.Equal(t, 1, s.count("payouts where next_attempt_at is not null and partner = 'globex'"), "the other partner's is among the first")
+
+	_, err = s.Service.StopReleases(t.Context(), s.Operator, stop)
+	require.NoError(t, err)
+	s.exec("drop trigger fail on payouts")
+	require.NoError(t, s.Service.SweepDue(t.Context(), "stopped_payouts"))
+	require.Equal(t, "stopped", s.resumption().State)
+	require.Equal(t, 200, s.resumption().Done)
+	require.Equal(t, 6, s.count("payouts where next_attempt_at is null"), "the rest waits")
+
+	require.Equal(t, 6, resume().Total)
+	require.NoError(t, s.Service.SweepDue(t.Context(), "stopped_payouts"))
+	run = s.resumption()
+	require.Equal(t, "completed", run.State)
+	require.Equal(t, 6, run.Done)
+	require.Equal(t, len(fleet), s.count("payouts where next_attempt_at is not null"))
+	require.Equal(t, len(fleet), s.count("events where type = 'payout.updated'"), "each was told once")
+}
+
+// lastPayout is the last payout of a partner, as the database names it.
+func (s *shop) lastPayout(partner string) (id string) {
+	s.t.Helper()
+	require.NoError(s.t, s.pool.QueryRow(s.t.Context(), "select id::text from payouts where partner = $1 order by id desc limit 1", partner).Scan(&id))
+	return id
+}

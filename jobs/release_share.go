@@ -1,0 +1,22 @@
+package jobs
+
+import (
+	"context"
+	"time"
+)
+
+// advanceEvery is how often a process that releases payouts moves payouts of other
+// partners ahead.
+const advanceEvery = 250 * time.Millisecond
+
+// advanceOthers moves payouts of other partners ahead, unless this process has just done
+// so. Its failure keeps no payout from being released.
+func (w *releasePayout) advanceOthers(ctx context.Context, partner string) {
+	now, last := w.clock().UnixNano(), w.advancedAt.Load()
+	if now-last < int64(advanceEvery) || !w.advancedAt.CompareAndSwap(last, now) {
+		return
+	}
+	if _, err := w.service.AdvanceOtherPartners(ctx, partner); err != nil {
+		w.log.WarnContext(ctx, "payouts of other partners were not moved ahead", "error", err)
+	}
+}

@@ -1,0 +1,127 @@
+package jobs
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/riverqueue/river"
+	"github.com/stretchr/testify/require"
+
+	"parapet/jobs/rail"
+	"parapet/model"
+	"parapet/model/modeltest"
+)
+
+// inserted are jobs as the queue takes them, in their order.
+func inserted(fleet []model.ReleasePayout) []river.InsertManyParams {
+	params := make([]river.InsertManyParams, len(fleet))
+	for i, job := range fleet {
+		params[i] = river.InsertManyParams{Args: job, InsertOpts: options(job.Kind())}
+	}
+	return params
+}
+
+// sendOrder notes in which order payouts are sent.
+type sendOrder struct {
+	mu  sync.Mutex
+	ids []string
+}
+
+func (o *sendOrder) note(id string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.ids = append(o.ids, id)
+}
+
+// TestFirstPayoutOfAnotherPartnerGoesAheadOfABacklog asks for all payouts of one partner
+// before the only one of another. The sends of the first jobs wait until the other
+// partner's payout stands ahead, so that nothing depends on how fast anything is.
+func TestFirstPayoutOfAnotherPartnerGoesAheadOfABacklog(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	fleet := s.fleetOf(60, 1)
+	last := fleet[len(fleet)-1]
+	require.Equal(t, "globex", last.Partner)
+	advanced := make(chan struct{})
+	var order sendOrder
+	work := s.queue(&acting{Rail: s.rail, send: func(ctx context.Context, i rail.Instruction) rail.Result {
+		order.note(i.PayoutID)
+		select {
+		case <-advanced:
+		case <-ctx.Done():
+		}
+		return s.rail.Send(ctx, i)
+	}})
+	worked := make(chan time.Duration, 1)
+	go func() { worked <- work(inserted(fleet)) }()
+	s.eventually(func() bool { return s.count("river.river_job where priority = $1", priorityAhead) > 0 }, "the other partner's stands ahead")
+	close(advanced)
+	<-worked
+	s.eventually(func() bool { return s.count("payouts where status = 'released'") == len(fleet) }, "all are released")
+	workers := queues[queuePayouts].MaxWorkers
+	require.LessOrEqual(t, slices.Index(order.ids, last.ID), 2*workers, "only what workers had already is sent before it")
+	require.Len(t, order.ids, len(fleet), "none twice")
+}
+
+// BenchmarkFairShare has 5,000 payouts of one partner wait, by single jobs and in slices,
+// and measures how long the first payout of another partner takes that becomes due while
+// they go out.
+func BenchmarkFairShare(b *testing.B) {
+	const backlog = 5000
+	single, singleBacklog := fairShareOfJobs(b, backlog)
+	sliced, slicedBacklog := fairShareOfSlices(b, backlog)
+	for b.Loop() {
+	}
+	b.ReportMetric(single.Seconds(), "single-s")
+	b.ReportMetric(singleBacklog.Seconds(), "single-backlog-s")
+	b.ReportMetric(sliced.Seconds(), "sliced-s")
+	b.ReportMetric(slicedBacklog.Seconds(), "sliced-backlog-s")
+}
+
+// lastBecomesDue holds the payout of globex back. What it returns makes it due and waits
+// until it is released.
+func (s *shop) lastBecomesDue(ask func()) (release func() time.Duration) {
+	s.exec("update payouts set next_attempt_at = next_attempt_at + interval '1 year' where partner = 'globex'")
+	s.exec("vacuum analyze")
+	return func() time.Duration {
+		s.eventually(func() bool { return s.count("payouts where status = 'released'") > 100 }, "payouts go out")
+		began := time.Now()
+		s.exec("update payouts set next_attempt_at = business_now() where partner = 'globex'")
+		ask()
+		s.eventually(func() bool { return s.count("payouts where partner = 'globex' and status = 'released'") == 1 }, "the other partner's is released")
+		took := time.Since(began)
+		require.Positive(s.t, s.count("payouts where status = 'pending'"), "while others wait")
+		return took
+	}
+}
+
+func fairShareOfJobs(b *testing.B, backlog int) (first, all time.Duration) {
+	b.Helper()
+	s := openWith(b, atOnce, modeltest.Unchecked())
+	fleet := inserted(s.fleetOf(backlog, 1))
+	work := s.queue(s.rail)
+	release := s.lastBecomesDue(func() { go work(fleet[backlog:]) })
+	done := make(chan time.Duration)
+	go func() { done <- work(fleet[:backlog]) }()
+	first = release()
+	return first, <-done
+}
+
+func fairShareOfSlices(b *testing.B, backlog int) (first, all time.Duration) {
+	b.Helper()
+	s := openWith(b, atOnce, modeltest.Unchecked())
+	s.serve(true)
+	s.fleetOf(backlog, 1)
+	files, _ := s.files()
+	work := s.queue(files)
+	release := s.lastBecomesDue(func() {})
+	done := make(chan time.Duration)
+	go func() {
+		done <- work(slices.Repeat([]river.InsertManyParams{{Args: model.ReleaseSlice{}, InsertOpts: options(model.ReleaseSlice{}.Kind())}}, queues[queueSlices].MaxWorkers))
+	}()
+	first = release()
+	return first, <-done
+}
