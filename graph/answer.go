@@ -151,6 +151,7 @@ func refuse(ctx context.Context, w http.ResponseWriter, media string, err error)
 	e := v.Shown(ctx, err)
 	kind := refusal.KindOf(e.Code)
 	blame(ctx, e, err)
+	v.Hint(e)
 	shown := &gqlerror.Error{Message: e.Detail, Extensions: extensions(e, v.RequestID)}
 	write(w, media, kind.Status, false, &graphql.Response{Errors: gqlerror.List{shown}})
 }

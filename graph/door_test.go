@@ -2,6 +2,7 @@ package graph_test
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -68,8 +69,19 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		Shown: func(_ context.Context, err error) *model.Error {
 			return refusal.Shown(err, func() bool { return false })
 		},
+		Hint: func(e *model.Error) {
+			if e.RetryAfter > 0 {
+				w.Header().Set("Retry-After", strconv.Itoa(int(e.RetryAfter.Seconds())))
+			}
+		},
 		Replayed: func() { w.Header().Set("Idempotent-Replayed", "true") },
 		Hurry:    func() func() { return func() {} },
+		Receive: func(limit int64) (io.Reader, error) {
+			if r.ContentLength > limit {
+				return nil, model.Fail(model.CodeBodyTooLarge, "A body has at most %d MiB here.", limit>>20)
+			}
+			return r.Body, nil
+		},
 		TooLarge: func(limit int64) error {
 			return model.Fail(model.CodeBodyTooLarge, "A body has at most %d MiB here.", limit>>20)
 		},

@@ -97,7 +97,7 @@ func enums(t *testing.T) map[string][]string {
 		"ActorKind": "model.ActorKind", "AttachmentStatus": "model.AttachmentStatus", "AuditOutcome": "model.AuditOutcome", "BlockedReason": "model.BlockedReason", "BookDimension": "model.Dimension",
 		"ClaimOrigin": "model.Origin", "CoverPhase": "model.CoverPhase", "DeliveryStatus": "model.DeliveryStatus", "DeterminationStage": "model.DeterminationStage",
 		"Operation": "model.Operation", "Order": "model.Order", "PartnerStatus": "model.PartnerStatus", "ReasonCode": "model.ReasonCode",
-		"RecordingResult": "model.RecordingResult", "ReportLineResult": "model.LineResult", "ReportLineStatus": "model.LineStatus", "SeriesInterval": "model.Interval",
+		"RecordingResult": "model.RecordingResult", "ReleaseResumptionState": "model.ResumptionState", "ReportLineResult": "model.LineResult", "ReportLineStatus": "model.LineStatus", "SeriesInterval": "model.Interval",
 		"AccountType": "model/account.Type", "USAccountType": "model/account.AccountType", "PriceLineKind": "model/pricing.LineKind",
 		"Direction": "model/trigger.Direction", "ObservationStage": "model/trigger.Stage", "PayoutShapeKind": "model/trigger.Shape",
 		"PlaceKind": "model/trigger.PlaceKind", "WindRule": "model/trigger.WindRule",

@@ -10,6 +10,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
+	"parapet/graph/budget"
 	"parapet/graph/scalar"
 	"parapet/internal/refusal"
 	"parapet/internal/visit"
@@ -20,6 +21,10 @@ import (
 // wrong with a document stays as it is; a model.Error is shown in the schema's
 // names; of anything else the caller gets an id, and the log the text.
 func present(ctx context.Context, err error) *gqlerror.Error {
+	var panicked *refusal.Panic
+	if isDropped(ctx) && !errors.As(err, &panicked) {
+		return fieldDropped // thousands of fields may fail
+	}
 	v := visit.From(ctx)
 	shown := &gqlerror.Error{Path: graphql.GetPath(ctx), Extensions: map[string]any{}}
 	var found *gqlerror.Error
@@ -51,6 +56,23 @@ func present(ctx context.Context, err error) *gqlerror.Error {
 	e = speech().translate(field, e)
 	shown.Message, shown.Extensions = e.Detail, extensions(e, v.RequestID)
 	return shown
+}
+
+// isDropped reports whether the error of a field needs no text of its own: the caller
+// has left, or the operation has exceeded its budget. A mutation's own field always
+// tells what became of it.
+func isDropped(ctx context.Context) bool {
+	field := graphql.GetFieldContext(ctx)
+	if field == nil {
+		return false
+	}
+	exceeded := budget.From(ctx).ChargeError() != nil && field.Parent != nil && field.Parent.Field.Field != nil
+	return exceeded || visit.CallerLeft(ctx) || budgetError(ctx, graphql.GetOperationContext(ctx)) != nil
+}
+
+// fieldDropped is the error of every field that is dropped.
+var fieldDropped = &gqlerror.Error{
+	Message: "The field was not resolved, because the operation ended before.", Extensions: map[string]any{"code": string(refusal.CodeQueryTooCostly)},
 }
 
 // blame reports an error that is the server's fault. What fails because the caller

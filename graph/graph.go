@@ -74,9 +74,13 @@ func New(config Config) (*Door, error) {
 	server.AddTransport(judge.before(overHTTP{streams}))
 	server.SetQueryCache(handed{})
 	server.Use(costs{})
+	server.AroundOperations(limitOperation)
 	server.AroundOperations(scalar.Noting)
+	server.AroundRootFields(limitRootFields)
+	server.AroundFields(chargeField)
 	server.AroundFields(heard)
 	server.AroundFields(straight.New(schema.Schema()).AroundField)
+	server.AroundFields(exemptMutation)
 	server.SetErrorPresenter(present)
 	server.SetRecoverFunc(survive)
 	return &Door{welcomed(config.Page, admitted(config.Service, server)), streams}, nil

@@ -16,7 +16,7 @@ func (r *mutationResolver) StopReleases(ctx context.Context, input node.StopRele
 	return reader(ctx).StopReleases(ctx, input)
 }
 
-func (r *mutationResolver) ResumeReleases(ctx context.Context, input node.ResumeReleasesInput) (*node.ReleaseStopPayload, error) {
+func (r *mutationResolver) ResumeReleases(ctx context.Context, input node.ResumeReleasesInput) (*node.ResumeReleasesPayload, error) {
 	return reader(ctx).ResumeReleases(ctx, input)
 }
 
@@ -26,4 +26,12 @@ func (r *queryResolver) Invariants(ctx context.Context) ([]*node.Invariant, erro
 
 func (r *queryResolver) ReleaseStops(ctx context.Context) ([]*model.ReleaseStop, error) {
 	return reader(ctx).ReleaseStops(ctx)
+}
+
+func (r *queryResolver) ReleaseResumptions(ctx context.Context) ([]*model.ReleaseResumption, error) {
+	return reader(ctx).ReleaseResumptions(ctx)
+}
+
+func (r *queryResolver) ReleaseResumption(ctx context.Context, id string) (*model.ReleaseResumption, error) {
+	return reader(ctx).ReleaseResumption(ctx, id)
 }

@@ -57,9 +57,19 @@ func TestInvariantsAndStopsOverGraphQL(t *testing.T) {
 	require.Equal(t, map[string]any{"stoppedBy": d.Operator.Name, "reason": "The bank called.", "resumedAt": nil, "acknowledged": false}, stopped["releaseStop"])
 	require.Equal(t, stopped, d.dataAs(t, "operator", stop, map[string]any{"key": "s1"})["stopReleases"], "sent again")
 	require.Equal(t, "state_conflict", d.ask(t, ask{as: "operator", document: stop}).code())
-	const resume = `mutation { resumeReleases(input: {reason: "All is well."}) { releaseStop { resumedBy resumeReason } } }`
-	resumed := d.dataAs(t, "operator", resume, nil)["resumeReleases"].(map[string]any)["releaseStop"]
-	require.Equal(t, map[string]any{"resumedBy": d.Operator.Name, "resumeReason": "All is well."}, resumed)
+	const resume = `mutation { resumeReleases(input: {reason: "All is well.", clientMutationId: "r1"}) { releaseStop { resumedBy resumeReason } resumption { id state done total startedBy reason acknowledge finishedAt refusal } } }`
+	resumed := d.dataAs(t, "operator", resume, nil)["resumeReleases"].(map[string]any)
+	require.Equal(t, map[string]any{"resumedBy": d.Operator.Name, "resumeReason": "All is well."}, resumed["releaseStop"])
+	require.Equal(t, resumed, d.dataAs(t, "operator", resume, nil)["resumeReleases"], "sent again")
+	run := resumed["resumption"].(map[string]any)
+	require.Equal(t, "RESUMING", run["state"])
+	d.Sweep()
+	const follow = `query($id: ID!) { releaseResumption(id: $id) { id state done total finishedAt } releaseResumptions { id state } }`
+	followed := d.dataAs(t, "operator", follow, map[string]any{"id": run["id"]})
+	require.Equal(t, "COMPLETED", followed["releaseResumption"].(map[string]any)["state"])
+	require.Equal(t, []any{map[string]any{"id": run["id"], "state": "COMPLETED"}}, followed["releaseResumptions"])
+	require.Equal(t, "not_found", d.ask(t, ask{as: "operator", document: follow, variables: map[string]any{"id": "rrs_0"}}).code())
+	require.Equal(t, "insufficient_scope", d.ask(t, ask{as: "acme", document: follow, variables: map[string]any{"id": run["id"]}}).code())
 	after := d.dataAs(t, "operator", list, nil)
 	require.NotNil(t, after["invariants"].([]any)[0].(map[string]any)["checkedAt"], "they were checked before payouts went on")
 	require.Len(t, after["releaseStops"], 1)

@@ -31,8 +31,8 @@ func TestOperatorsMutationsAreTheirs(t *testing.T) {
 	before := d.Rows()
 	documents := operatorsOnly(schema(t))
 	for _, verb := range []string{
-		"decideClaim", "withdrawClaim", "cancelPolicy", "publishProduct", "registerPartner", "disablePartner", "enablePartner", "blockPayout", "unblockPayout",
-		"approvePayout", "releasePayout", "resolvePayout", "reconcile", "closeFinding", "setCapacity", "declareMoratorium", "liftMoratorium", "setMoratoriumRule", "adoptRail",
+		"decideClaim", "publishProduct", "registerPartner", "disablePartner", "enablePartner", "blockPayout", "unblockPayout",
+		"approvePayout", "releasePayout", "resolvePayout", "settlePayoutExternally", "reconcile", "closeFinding", "setCapacity", "declareMoratorium", "liftMoratorium", "setMoratoriumRule", "adoptRail",
 	} {
 		require.Contains(t, documents, verb)
 	}
@@ -130,6 +130,14 @@ func TestRecordObservationsOverGraphQL(t *testing.T) {
 	require.Len(t, results[1].(map[string]any)["errors"], 3)
 	d.Work()
 	require.Equal(t, "approved", d.OnlyClaim(policy).Status)
+
+	retraction := map[string]any{"source": "usgs", "sourceEventId": "us1", "kind": "EARTHQUAKE", "stage": "RETRACTED"}
+	withdrawn := d.dataAs(t, "operator", record, map[string]any{"in": map[string]any{"observations": []any{retraction}}})["recordObservations"].(map[string]any)["results"].([]any)
+	require.Equal(t, "REVISED", withdrawn[0].(map[string]any)["result"])
+	d.Work()
+	require.Equal(t, "compliance_hold", *d.OnlyClaim(policy).Payouts[0].BlockedReason)
+	track := d.ask(t, ask{as: "operator", document: record, variables: map[string]any{"in": map[string]any{"finalTrack": true, "observations": []any{quake}}}})
+	require.Equal(t, "/input/finalTrack", track.Errors[0].Extensions.Errors[0].Pointer)
 
 	quake["measures"] = append(quake["measures"].([]any), map[string]any{"name": "depth", "value": "1", "unit": "km"})
 	twice := d.ask(t, ask{as: "operator", document: record, variables: in})

@@ -10,6 +10,7 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
 
+	"parapet/graph/budget"
 	"parapet/graph/scalar"
 	"parapet/model"
 )
@@ -114,6 +115,7 @@ func heard(ctx context.Context, next graphql.Resolver) (any, error) {
 	if len(faults) == 0 {
 		return next(ctx)
 	}
+	_ = budget.From(ctx).ChargeError() // the fault, besides the error that tells it
 	if graphql.GetFieldContext(ctx).Field.Definition.Arguments.ForName(input) == nil {
 		return nil, model.BadParameter(faults...)
 	}

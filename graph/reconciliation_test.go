@@ -27,12 +27,16 @@ func TestReportsOverGraphQL(t *testing.T) {
 	require.Equal(t, true, again["again"])
 	require.Equal(t, done["reportId"], again["reportId"])
 
-	const list = `query($all: Boolean!) { findings(closedToo: $all) { id kind rail reportId line payoutId closedBy closedReason } }`
+	const list = `query($all: Boolean!) { findings(closedToo: $all) { id kind rail reportId line payoutId closedBy closedReason key reference amount { amount currency } account status code reportedAt } }`
 	findings := d.dataAs(t, "operator", list, map[string]any{"all": false})["findings"].([]any)
 	require.Len(t, findings, 1)
 	finding := findings[0].(map[string]any)
 	require.Equal(t, "UNKNOWN", finding["kind"])
 	require.EqualValues(t, 2, finding["line"])
+	require.Equal(t, "nobody's", finding["key"])
+	require.Equal(t, map[string]any{"amount": 5.0, "currency": "USD"}, finding["amount"])
+	require.Equal(t, "SETTLED", finding["status"])
+	require.NotNil(t, finding["reportedAt"])
 	const closes = `mutation($id: ID!, $key: String) { closeFinding(input: {id: $id, reason: "Another program's.", clientMutationId: $key}) { finding { id closedBy closedReason } } }`
 	closed := d.dataAs(t, "operator", closes, map[string]any{"id": finding["id"], "key": "k1"})
 	require.Equal(t, map[string]any{"id": finding["id"], "closedBy": d.Operator.Name, "closedReason": "Another program's."}, closed["closeFinding"].(map[string]any)["finding"])

@@ -22,3 +22,7 @@ func (r *mutationResolver) ReleasePayout(ctx context.Context, input node.Release
 func (r *mutationResolver) ResolvePayout(ctx context.Context, input node.ResolvePayoutInput) (*node.PayoutPayload, error) {
 	return reader(ctx).ResolvePayout(ctx, input)
 }
+
+func (r *mutationResolver) SettlePayoutExternally(ctx context.Context, input node.SettlePayoutExternallyInput) (*node.PayoutPayload, error) {
+	return reader(ctx).SettlePayoutExternally(ctx, input)
+}

@@ -2,8 +2,10 @@ package graph
 
 import (
 	"bytes"
+	"context"
 	stdjson "encoding/json" //nolint:depguard // the type in which gqlgen takes a variable's number
 	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"net/http"
@@ -15,6 +17,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"parapet/internal/strictjson"
+	"parapet/internal/upload"
 	"parapet/internal/visit"
 	"parapet/model"
 )
@@ -81,30 +84,60 @@ func writtenAsJSON(header http.Header) error {
 	return nil
 }
 
+// longBodies bounds how many bodies beyond bodyLimit are held in memory: they are parsed
+// as a whole, one after the other, and wait for their turn in files.
+var longBodies = make(chan struct{}, 1)
+
 // readBody reads a body of at most 1 MiB; or of an attachment, which is one long
 // string among the variables.
 func readBody(r *http.Request) ([]byte, error) {
 	v := visit.From(r.Context())
-	defer v.Hurry()()
-	if r.ContentLength > attachmentLimit {
-		return nil, v.TooLarge(attachmentLimit)
+	lift := v.Hurry()
+	defer lift()
+	incoming, err := v.Receive(attachmentLimit)
+	if err != nil {
+		return nil, err
 	}
 	var body bytes.Buffer
 	if length := r.ContentLength; length > 0 {
 		body.Grow(int(min(length, bodyLimit)) + bytes.MinRead) // room to see the end
 	}
-	_, err := body.ReadFrom(io.LimitReader(r.Body, bodyLimit+1))
-	if err == nil && body.Len() > bodyLimit {
-		if !strictjson.InsideMember(body.Bytes()) {
-			return nil, v.TooLarge(bodyLimit)
-		}
-		_, err = body.ReadFrom(io.LimitReader(r.Body, attachmentLimit-bodyLimit))
+	if _, err := body.ReadFrom(io.LimitReader(incoming, bodyLimit+1)); err != nil {
+		return nil, v.CutOff(err)
 	}
+	if body.Len() <= bodyLimit {
+		return body.Bytes(), nil
+	}
+	if !strictjson.InsideMember(body.Bytes()) {
+		return nil, v.TooLarge(bodyLimit)
+	}
+	rest, err := upload.Spool(io.LimitReader(incoming, attachmentLimit-bodyLimit))
 	switch {
+	case upload.StoreFailed(err):
+		return nil, err
 	case err != nil:
 		return nil, v.CutOff(err)
-	case body.Len() > attachmentLimit:
+	}
+	defer func() { _ = rest.Close() }() // a file without a name
+	if int64(body.Len())+rest.Size() > attachmentLimit {
 		return nil, v.TooLarge(attachmentLimit)
+	}
+	lift()
+	return readLong(r.Context(), &body, rest)
+}
+
+// readLong adds the rest of a long body when it is its turn. The next one's turn comes
+// when the request has ended.
+func readLong(ctx context.Context, body *bytes.Buffer, rest *upload.Content) ([]byte, error) {
+	select {
+	case longBodies <- struct{}{}:
+		context.AfterFunc(ctx, func() { <-longBodies })
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	body.Grow(int(rest.Size()) + bytes.MinRead)
+	if _, err := body.ReadFrom(rest); err != nil {
+		return nil, fmt.Errorf("read a long body: %w", err)
 	}
 	return body.Bytes(), nil
 }
@@ -138,7 +171,7 @@ func parse(text []byte, member string, v any) error {
 		}
 		return wrongMember(pointer).Because(err)
 	case err != nil:
-		return strictjson.Malformed(err)
+		return strictjson.Malformed(text, err)
 	}
 	return nil
 }

@@ -120,13 +120,19 @@ func (s *socket) subscribe(ctx context.Context, m message) error {
 	if err != nil {
 		return s.refuse(ctx, m.ID, err)
 	}
+	release, err := s.streams.operations.acquire(actor)
+	if err != nil {
+		return s.refuse(ctx, m.ID, err)
+	}
 	ctx = graphql.StartOperationTrace(ctx)
 	operation, refusals := s.exec.CreateOperationContext(ctx, asked.params(nil))
 	if len(refusals) > 0 {
+		release()
 		return s.refused(ctx, m.ID, s.exec.DispatchError(graphql.WithOperationContext(ctx, operation), refusals).Errors)
 	}
-	seat := noSeat()
+	seat := seat{release, release}
 	if operation.Operation.Operation == ast.Subscription {
+		release()
 		if seat, err = s.streams.enter(actor); err != nil {
 			return s.refuse(ctx, m.ID, err)
 		}

@@ -45,9 +45,10 @@ func (s Streams) usual() Streams {
 type streams struct {
 	Streams
 
-	service *model.Service
-	closing context.Context //nolint:containedctx // ends when the server stops
-	close   context.CancelFunc
+	service    *model.Service
+	closing    context.Context //nolint:containedctx // ends when the server stops
+	close      context.CancelFunc
+	operations operationCounter
 
 	mu      sync.Mutex
 	held    map[string]int
@@ -55,7 +56,7 @@ type streams struct {
 }
 
 func newStreams(config Streams, service *model.Service) *streams {
-	s := &streams{Streams: config.usual(), service: service, held: map[string]int{}}
+	s := &streams{Streams: config.usual(), service: service, held: map[string]int{}, operations: operationCounter{counts: map[string]int{}}}
 	s.closing, s.close = context.WithCancel(context.Background())
 	return s
 }
@@ -84,22 +85,16 @@ func (s *streams) end() {
 	s.running.Wait()
 }
 
-// seat is one stream's place among an actor's. free gives it back, once however often
-// it is called, before the client is told that the stream ended: whoever begins the
-// next one on that word must find a place. leave frees it too, and tells the server
-// that the last word was said.
+// seat is the place of one stream or of one operation among an actor's. free gives it
+// back, once however often it is called, before the client is told that the stream
+// ended: whoever begins the next one on that word must find a place. leave frees it
+// too, and tells the server that the last word was said.
 type seat struct{ free, leave func() }
-
-// noSeat is what does not last: it takes no place.
-func noSeat() seat { return seat{func() {}, func() {}} }
 
 // enter counts one more stream of an actor's. Errors: rate_limited, token_expired,
 // unavailable.
 func (s *streams) enter(actor model.Actor) (seat, error) {
-	who := "partner/" + actor.Partner
-	if actor.Partner == "" {
-		who = "client/" + actor.Client
-	}
+	who := callerName(actor)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -167,6 +162,9 @@ func (s *streams) run(ctx context.Context, exec graphql.GraphExecutor, operation
 	responses, ctx := exec.DispatchOperation(graphql.WithOperationContext(ctx, operation), operation)
 	for {
 		response := responses(ctx)
+		if err := budgetError(ctx, operation); err != nil {
+			return err
+		}
 		if response == nil || ctx.Err() != nil {
 			return reason(ctx)
 		}

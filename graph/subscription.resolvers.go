@@ -17,8 +17,8 @@ func (r *subscriptionResolver) ClaimTimeline(ctx context.Context, claimID string
 	return reader(ctx).FollowTimeline(ctx, claimID, afterSequence)
 }
 
-func (r *subscriptionResolver) Events(ctx context.Context, afterSequence *int64, types []string, subject *string, partner *string) (<-chan *node.Event, error) {
-	return reader(ctx).FollowEvents(ctx, node.EventFilter{AfterSequence: afterSequence, Types: types, Subject: subject, Partner: partner})
+func (r *subscriptionResolver) Events(ctx context.Context, afterSequence *int64, generation *int, types []string, subject *string, partner *string) (<-chan *node.Event, error) {
+	return reader(ctx).FollowEvents(ctx, node.EventFilter{AfterSequence: afterSequence, Generation: generation, Types: types, Subject: subject, Partner: partner})
 }
 
 func (r *resolver) Subscription() generated.SubscriptionResolver { return &subscriptionResolver{r} }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"parapet/internal/visit"
 	"parapet/model"
@@ -23,7 +24,9 @@ func (overHTTP) Supports(*http.Request) bool { return true }
 
 // Do answers one request.
 func (o overHTTP) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor) {
-	ctx := r.Context()
+	ctx, end := context.WithCancel(r.Context())
+	defer end() // what waits for the end of the request hears of it whoever serves it
+	r = r.WithContext(ctx)
 	accept := r.Header.Values("Accept")
 	media, err := mediaType(accept)
 	streamed, only := wantsEvents(accept), false
@@ -42,6 +45,12 @@ func (o overHTTP) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphE
 		refuse(ctx, w, media, err)
 		return
 	}
+	release, err := o.streams.operations.acquire(reader(ctx).Actor)
+	if err != nil {
+		refuse(ctx, w, media, err)
+		return
+	}
+	defer release()
 	operation, refusals := exec.CreateOperationContext(ctx, asked.params(r.Header))
 	ctx = graphql.WithOperationContext(ctx, operation)
 	streamed = streamed && (only || len(refusals) == 0 && operation.Operation.Operation == ast.Subscription)
@@ -53,14 +62,27 @@ func (o overHTTP) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphE
 		refuse(ctx, w, media, err)
 		return
 	case streamed:
+		if len(refusals) == 0 && operation.Operation.Operation == ast.Subscription {
+			release() // it counts as a subscription
+		}
 		o.streams.over(ctx, w, exec, operation, refusals, reader(ctx).Actor)
 		return
 	case len(refusals) > 0:
 		write(w, media, statusOf(media, refusals), false, exec.DispatchError(ctx, refusals))
 		return
 	}
-	responses, ctx := exec.DispatchOperation(ctx, operation)
-	response := responses(ctx)
+	answer(ctx, w, media, exec, operation)
+}
+
+// answer runs an operation and writes its response.
+func answer(ctx context.Context, w http.ResponseWriter, media string, exec graphql.GraphExecutor, operation *graphql.OperationContext) {
+	responses, inside := exec.DispatchOperation(ctx, operation)
+	response := responses(inside)
+	if err := budgetError(inside, operation); err != nil {
+		refusals := gqlerror.List{asGraphQL(err)}
+		write(w, media, statusOf(media, refusals), false, exec.DispatchError(ctx, refusals))
+		return
+	}
 	if response == nil || visit.CallerLeft(ctx) { // the library answers nothing once the context has ended
 		refuse(ctx, w, media, context.Cause(ctx))
 		return

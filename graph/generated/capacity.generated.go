@@ -184,6 +184,29 @@ func (ec *executionContext) fieldContext_Capacity_author(_ context.Context, fiel
 	return graphql.NewScalarFieldContext("Capacity", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
+func (ec *executionContext) _Capacity_authorIssuer(ctx context.Context, field graphql.CollectedField, obj *wire.Capacity) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Capacity_authorIssuer(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AuthorIssuer, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Capacity_authorIssuer(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Capacity", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
 func (ec *executionContext) _CapacityConnection_edges(ctx context.Context, field graphql.CollectedField, obj *node.Connection[*wire.Capacity]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -576,6 +599,11 @@ func (ec *executionContext) _Capacity(ctx context.Context, sel ast.SelectionSet,
 		case "author":
 			out.Values[i] = ec._Capacity_author(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "authorIssuer":
+			out.Values[i] = ec._Capacity_authorIssuer(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		default:

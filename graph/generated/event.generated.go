@@ -190,6 +190,29 @@ func (ec *executionContext) fieldContext_Event_sequence(_ context.Context, field
 	return graphql.NewScalarFieldContext("Event", field, false, false, errors.New("field of type Long does not have child fields"))
 }
 
+func (ec *executionContext) _Event_generation(ctx context.Context, field graphql.CollectedField, obj *node.Event) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Event_generation(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Generation, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Event_generation(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Event", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
 func (ec *executionContext) _Event_subject(ctx context.Context, field graphql.CollectedField, obj *node.Event) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -865,6 +888,75 @@ func (ec *executionContext) fieldContext_HistoryFault_detail(_ context.Context, 
 	return graphql.NewScalarFieldContext("HistoryFault", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
+func (ec *executionContext) _HistoryLost_generation(ctx context.Context, field graphql.CollectedField, obj *wire.HistoryLost) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_HistoryLost_generation(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Generation, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_HistoryLost_generation(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("HistoryLost", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _HistoryLost_sequence(ctx context.Context, field graphql.CollectedField, obj *wire.HistoryLost) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_HistoryLost_sequence(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Sequence, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNLong2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_HistoryLost_sequence(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("HistoryLost", field, false, false, errors.New("field of type Long does not have child fields"))
+}
+
+func (ec *executionContext) _HistoryLost_signedAt(ctx context.Context, field graphql.CollectedField, obj *wire.HistoryLost) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_HistoryLost_signedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SignedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNDateTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_HistoryLost_signedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("HistoryLost", field, false, false, errors.New("field of type DateTime does not have child fields"))
+}
+
 func (ec *executionContext) _HistoryProof_partner(ctx context.Context, field graphql.CollectedField, obj *wire.HistoryProof) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -1104,6 +1196,38 @@ func (ec *executionContext) fieldContext_HistoryProof_faults(_ context.Context, 
 	return fc, nil
 }
 
+func (ec *executionContext) _HistoryProof_lost(ctx context.Context, field graphql.CollectedField, obj *wire.HistoryProof) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_HistoryProof_lost(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Lost, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []wire.HistoryLost) graphql.Marshaler {
+			return ec.marshalNHistoryLost2ᚕparapetᚋmodelᚋwireᚐHistoryLostᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_HistoryProof_lost(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "HistoryProof",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_HistoryLost(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 // endregion **************************** field.gotpl *****************************
 
 // region    **************************** input.gotpl *****************************
@@ -1119,7 +1243,7 @@ func (ec *executionContext) unmarshalInputEventFilter(ctx context.Context, obj a
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"afterSequence", "types", "subject", "partner"}
+	fieldsInOrder := [...]string{"afterSequence", "generation", "types", "subject", "partner"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -1133,6 +1257,13 @@ func (ec *executionContext) unmarshalInputEventFilter(ctx context.Context, obj a
 				return it, err
 			}
 			it.AfterSequence = data
+		case "generation":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("generation"))
+			data, err := ec.unmarshalOInt2ᚖint(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Generation = data
 		case "types":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("types"))
 			data, err := ec.unmarshalOEventType2ᚕstringᚄ(ctx, v)
@@ -1211,6 +1342,11 @@ func (ec *executionContext) _Event(ctx context.Context, sel ast.SelectionSet, ob
 			}
 		case "sequence":
 			out.Values[i] = ec._Event_sequence(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "generation":
+			out.Values[i] = ec._Event_generation(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -1634,6 +1770,54 @@ func (ec *executionContext) _HistoryFault(ctx context.Context, sel ast.Selection
 	return out
 }
 
+var historyLostImplementors = []string{"HistoryLost"}
+
+func (ec *executionContext) _HistoryLost(ctx context.Context, sel ast.SelectionSet, obj *wire.HistoryLost) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, historyLostImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("HistoryLost")
+		case "generation":
+			out.Values[i] = ec._HistoryLost_generation(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "sequence":
+			out.Values[i] = ec._HistoryLost_sequence(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "signedAt":
+			out.Values[i] = ec._HistoryLost_signedAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var historyProofImplementors = []string{"HistoryProof"}
 
 func (ec *executionContext) _HistoryProof(ctx context.Context, sel ast.SelectionSet, obj *wire.HistoryProof) graphql.Marshaler {
@@ -1693,6 +1877,11 @@ func (ec *executionContext) _HistoryProof(ctx context.Context, sel ast.Selection
 			}
 		case "faults":
 			out.Values[i] = ec._HistoryProof_faults(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "lost":
+			out.Values[i] = ec._HistoryProof_lost(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -1812,6 +2001,26 @@ func (ec *executionContext) marshalNHistoryFault2ᚕparapetᚋmodelᚋwireᚐHis
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
 		return ec.marshalNHistoryFault2parapetᚋmodelᚋwireᚐHistoryFault(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNHistoryLost2parapetᚋmodelᚋwireᚐHistoryLost(ctx context.Context, sel ast.SelectionSet, v wire.HistoryLost) graphql.Marshaler {
+	return ec._HistoryLost(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNHistoryLost2ᚕparapetᚋmodelᚋwireᚐHistoryLostᚄ(ctx context.Context, sel ast.SelectionSet, v []wire.HistoryLost) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNHistoryLost2parapetᚋmodelᚋwireᚐHistoryLost(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {

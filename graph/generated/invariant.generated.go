@@ -14,6 +14,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"parapet/graph/node"
+	"parapet/graph/scalar"
 	"parapet/model"
 )
 
@@ -390,6 +391,259 @@ func (ec *executionContext) fieldContext_LeavingOrder_startedAt(_ context.Contex
 	return graphql.NewScalarFieldContext("LeavingOrder", field, false, false, errors.New("field of type DateTime does not have child fields"))
 }
 
+func (ec *executionContext) _ReleaseResumption_id(ctx context.Context, field graphql.CollectedField, obj *model.ReleaseResumption) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ReleaseResumption_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ReleaseResumption_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ReleaseResumption", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _ReleaseResumption_state(ctx context.Context, field graphql.CollectedField, obj *model.ReleaseResumption) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ReleaseResumption_state(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.State, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNReleaseResumptionState2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ReleaseResumption_state(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ReleaseResumption", field, false, false, errors.New("field of type ReleaseResumptionState does not have child fields"))
+}
+
+func (ec *executionContext) _ReleaseResumption_startedAt(ctx context.Context, field graphql.CollectedField, obj *model.ReleaseResumption) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ReleaseResumption_startedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.StartedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNDateTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ReleaseResumption_startedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ReleaseResumption", field, false, false, errors.New("field of type DateTime does not have child fields"))
+}
+
+func (ec *executionContext) _ReleaseResumption_startedBy(ctx context.Context, field graphql.CollectedField, obj *model.ReleaseResumption) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ReleaseResumption_startedBy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.StartedBy, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ReleaseResumption_startedBy(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ReleaseResumption", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ReleaseResumption_startedByIssuer(ctx context.Context, field graphql.CollectedField, obj *model.ReleaseResumption) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ReleaseResumption_startedByIssuer(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.StartedByIssuer, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ReleaseResumption_startedByIssuer(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ReleaseResumption", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ReleaseResumption_reason(ctx context.Context, field graphql.CollectedField, obj *model.ReleaseResumption) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ReleaseResumption_reason(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Reason, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ReleaseResumption_reason(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ReleaseResumption", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ReleaseResumption_acknowledge(ctx context.Context, field graphql.CollectedField, obj *model.ReleaseResumption) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ReleaseResumption_acknowledge(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Acknowledge, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ReleaseResumption_acknowledge(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ReleaseResumption", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _ReleaseResumption_done(ctx context.Context, field graphql.CollectedField, obj *model.ReleaseResumption) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ReleaseResumption_done(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Done, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ReleaseResumption_done(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ReleaseResumption", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _ReleaseResumption_total(ctx context.Context, field graphql.CollectedField, obj *model.ReleaseResumption) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ReleaseResumption_total(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Total, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ReleaseResumption_total(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ReleaseResumption", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _ReleaseResumption_finishedAt(ctx context.Context, field graphql.CollectedField, obj *model.ReleaseResumption) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ReleaseResumption_finishedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.FinishedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalODateTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ReleaseResumption_finishedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ReleaseResumption", field, false, false, errors.New("field of type DateTime does not have child fields"))
+}
+
+func (ec *executionContext) _ReleaseResumption_refusal(ctx context.Context, field graphql.CollectedField, obj *model.ReleaseResumption) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ReleaseResumption_refusal(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Refusal, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ReleaseResumption_refusal(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ReleaseResumption", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
 func (ec *executionContext) _ReleaseStop_stoppedAt(ctx context.Context, field graphql.CollectedField, obj *model.ReleaseStop) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -433,6 +687,29 @@ func (ec *executionContext) _ReleaseStop_stoppedBy(ctx context.Context, field gr
 	)
 }
 func (ec *executionContext) fieldContext_ReleaseStop_stoppedBy(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ReleaseStop", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ReleaseStop_stoppedByIssuer(ctx context.Context, field graphql.CollectedField, obj *model.ReleaseStop) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ReleaseStop_stoppedByIssuer(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.StoppedByIssuer, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ReleaseStop_stoppedByIssuer(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("ReleaseStop", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
@@ -505,6 +782,29 @@ func (ec *executionContext) fieldContext_ReleaseStop_resumedBy(_ context.Context
 	return graphql.NewScalarFieldContext("ReleaseStop", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
+func (ec *executionContext) _ReleaseStop_resumedByIssuer(ctx context.Context, field graphql.CollectedField, obj *model.ReleaseStop) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ReleaseStop_resumedByIssuer(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ResumedByIssuer, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ReleaseStop_resumedByIssuer(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ReleaseStop", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
 func (ec *executionContext) _ReleaseStop_resumeReason(ctx context.Context, field graphql.CollectedField, obj *model.ReleaseStop) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -551,7 +851,7 @@ func (ec *executionContext) fieldContext_ReleaseStop_acknowledged(_ context.Cont
 	return graphql.NewScalarFieldContext("ReleaseStop", field, false, false, errors.New("field of type Boolean does not have child fields"))
 }
 
-func (ec *executionContext) _ResumeReleasesPayload_releaseStop(ctx context.Context, field graphql.CollectedField, obj *node.ReleaseStopPayload) (ret graphql.Marshaler) {
+func (ec *executionContext) _ResumeReleasesPayload_releaseStop(ctx context.Context, field graphql.CollectedField, obj *node.ResumeReleasesPayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -583,7 +883,39 @@ func (ec *executionContext) fieldContext_ResumeReleasesPayload_releaseStop(_ con
 	return fc, nil
 }
 
-func (ec *executionContext) _ResumeReleasesPayload_clientMutationId(ctx context.Context, field graphql.CollectedField, obj *node.ReleaseStopPayload) (ret graphql.Marshaler) {
+func (ec *executionContext) _ResumeReleasesPayload_resumption(ctx context.Context, field graphql.CollectedField, obj *node.ResumeReleasesPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ResumeReleasesPayload_resumption(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Resumption, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.ReleaseResumption) graphql.Marshaler {
+			return ec.marshalNReleaseResumption2ᚖparapetᚋmodelᚐReleaseResumption(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ResumeReleasesPayload_resumption(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ResumeReleasesPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ReleaseResumption(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ResumeReleasesPayload_clientMutationId(ctx context.Context, field graphql.CollectedField, obj *node.ResumeReleasesPayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -828,6 +1160,29 @@ func (ec *executionContext) _Violation_acknowledgedBy(ctx context.Context, field
 	)
 }
 func (ec *executionContext) fieldContext_Violation_acknowledgedBy(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Violation", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Violation_acknowledgedByIssuer(ctx context.Context, field graphql.CollectedField, obj *model.Violation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Violation_acknowledgedByIssuer(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AcknowledgedByIssuer, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Violation_acknowledgedByIssuer(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Violation", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
@@ -1135,6 +1490,94 @@ func (ec *executionContext) _LeavingOrder(ctx context.Context, sel ast.Selection
 	return out
 }
 
+var releaseResumptionImplementors = []string{"ReleaseResumption"}
+
+func (ec *executionContext) _ReleaseResumption(ctx context.Context, sel ast.SelectionSet, obj *model.ReleaseResumption) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, releaseResumptionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ReleaseResumption")
+		case "id":
+			out.Values[i] = ec._ReleaseResumption_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "state":
+			out.Values[i] = ec._ReleaseResumption_state(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "startedAt":
+			out.Values[i] = ec._ReleaseResumption_startedAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "startedBy":
+			out.Values[i] = ec._ReleaseResumption_startedBy(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "startedByIssuer":
+			out.Values[i] = ec._ReleaseResumption_startedByIssuer(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "reason":
+			out.Values[i] = ec._ReleaseResumption_reason(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "acknowledge":
+			out.Values[i] = ec._ReleaseResumption_acknowledge(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "done":
+			out.Values[i] = ec._ReleaseResumption_done(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "total":
+			out.Values[i] = ec._ReleaseResumption_total(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "finishedAt":
+			out.Values[i] = ec._ReleaseResumption_finishedAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "refusal":
+			out.Values[i] = ec._ReleaseResumption_refusal(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var releaseStopImplementors = []string{"ReleaseStop"}
 
 func (ec *executionContext) _ReleaseStop(ctx context.Context, sel ast.SelectionSet, obj *model.ReleaseStop) graphql.Marshaler {
@@ -1157,6 +1600,11 @@ func (ec *executionContext) _ReleaseStop(ctx context.Context, sel ast.SelectionS
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "stoppedByIssuer":
+			out.Values[i] = ec._ReleaseStop_stoppedByIssuer(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
 		case "reason":
 			out.Values[i] = ec._ReleaseStop_reason(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -1169,6 +1617,11 @@ func (ec *executionContext) _ReleaseStop(ctx context.Context, sel ast.SelectionS
 			}
 		case "resumedBy":
 			out.Values[i] = ec._ReleaseStop_resumedBy(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "resumedByIssuer":
+			out.Values[i] = ec._ReleaseStop_resumedByIssuer(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
@@ -1205,7 +1658,7 @@ func (ec *executionContext) _ReleaseStop(ctx context.Context, sel ast.SelectionS
 
 var resumeReleasesPayloadImplementors = []string{"ResumeReleasesPayload"}
 
-func (ec *executionContext) _ResumeReleasesPayload(ctx context.Context, sel ast.SelectionSet, obj *node.ReleaseStopPayload) graphql.Marshaler {
+func (ec *executionContext) _ResumeReleasesPayload(ctx context.Context, sel ast.SelectionSet, obj *node.ResumeReleasesPayload) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, resumeReleasesPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -1217,6 +1670,11 @@ func (ec *executionContext) _ResumeReleasesPayload(ctx context.Context, sel ast.
 			out.Values[i] = graphql.MarshalString("ResumeReleasesPayload")
 		case "releaseStop":
 			out.Values[i] = ec._ResumeReleasesPayload_releaseStop(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "resumption":
+			out.Values[i] = ec._ResumeReleasesPayload_resumption(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -1336,6 +1794,11 @@ func (ec *executionContext) _Violation(ctx context.Context, sel ast.SelectionSet
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
+		case "acknowledgedByIssuer":
+			out.Values[i] = ec._Violation_acknowledgedByIssuer(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -1391,6 +1854,32 @@ func (ec *executionContext) marshalNLeavingOrder2ᚕparapetᚋmodelᚐLeavingOrd
 	return ret
 }
 
+func (ec *executionContext) marshalNReleaseResumption2ᚖparapetᚋmodelᚐReleaseResumption(ctx context.Context, sel ast.SelectionSet, v *model.ReleaseResumption) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._ReleaseResumption(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNReleaseResumptionState2string(ctx context.Context, v any) (string, error) {
+	res, err := scalar.UnmarshalWord(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNReleaseResumptionState2string(ctx context.Context, sel ast.SelectionSet, v string) graphql.Marshaler {
+	_ = sel
+	res := scalar.MarshalWord(v)
+	if res == graphql.Null {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+	}
+	return res
+}
+
 func (ec *executionContext) marshalNReleaseStop2ᚖparapetᚋmodelᚐReleaseStop(ctx context.Context, sel ast.SelectionSet, v *model.ReleaseStop) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
@@ -1441,6 +1930,32 @@ func (ec *executionContext) marshalOLeaving2ᚖparapetᚋmodelᚐLeaving(ctx con
 	return ec._Leaving(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalOReleaseResumption2ᚕᚖparapetᚋmodelᚐReleaseResumptionᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.ReleaseResumption) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNReleaseResumption2ᚖparapetᚋmodelᚐReleaseResumption(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalOReleaseResumption2ᚖparapetᚋmodelᚐReleaseResumption(ctx context.Context, sel ast.SelectionSet, v *model.ReleaseResumption) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ReleaseResumption(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalOReleaseStop2ᚕᚖparapetᚋmodelᚐReleaseStopᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.ReleaseStop) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -1460,7 +1975,7 @@ func (ec *executionContext) marshalOReleaseStop2ᚕᚖparapetᚋmodelᚐReleaseS
 	return ret
 }
 
-func (ec *executionContext) marshalOResumeReleasesPayload2ᚖparapetᚋgraphᚋnodeᚐReleaseStopPayload(ctx context.Context, sel ast.SelectionSet, v *node.ReleaseStopPayload) graphql.Marshaler {
+func (ec *executionContext) marshalOResumeReleasesPayload2ᚖparapetᚋgraphᚋnodeᚐResumeReleasesPayload(ctx context.Context, sel ast.SelectionSet, v *node.ResumeReleasesPayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}

@@ -424,6 +424,29 @@ func (ec *executionContext) fieldContext_Moratorium_author(_ context.Context, fi
 	return graphql.NewScalarFieldContext("Moratorium", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
+func (ec *executionContext) _Moratorium_authorIssuer(ctx context.Context, field graphql.CollectedField, obj *node.Moratorium) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Moratorium_authorIssuer(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AuthorIssuer, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Moratorium_authorIssuer(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Moratorium", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
 func (ec *executionContext) _MoratoriumConnection_edges(ctx context.Context, field graphql.CollectedField, obj *node.Connection[*node.Moratorium]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -779,6 +802,29 @@ func (ec *executionContext) _MoratoriumRule_author(ctx context.Context, field gr
 	)
 }
 func (ec *executionContext) fieldContext_MoratoriumRule_author(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("MoratoriumRule", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _MoratoriumRule_authorIssuer(ctx context.Context, field graphql.CollectedField, obj *wire.MoratoriumRule) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_MoratoriumRule_authorIssuer(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AuthorIssuer, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_MoratoriumRule_authorIssuer(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("MoratoriumRule", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
@@ -1312,6 +1358,11 @@ func (ec *executionContext) _Moratorium(ctx context.Context, sel ast.SelectionSe
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
+		case "authorIssuer":
+			out.Values[i] = ec._Moratorium_authorIssuer(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -1545,6 +1596,11 @@ func (ec *executionContext) _MoratoriumRule(ctx context.Context, sel ast.Selecti
 		case "author":
 			out.Values[i] = ec._MoratoriumRule_author(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "authorIssuer":
+			out.Values[i] = ec._MoratoriumRule_authorIssuer(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		default:

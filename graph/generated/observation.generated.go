@@ -397,7 +397,7 @@ func (ec *executionContext) unmarshalInputObservationInput(ctx context.Context, 
 			it.Kind = data
 		case "occurredAt":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("occurredAt"))
-			data, err := ec.unmarshalNDateTime2timeᚐTime(ctx, v)
+			data, err := ec.unmarshalODateTime2timeᚐTime(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -432,7 +432,7 @@ func (ec *executionContext) unmarshalInputObservationInput(ctx context.Context, 
 			it.Station = data
 		case "measures":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("measures"))
-			data, err := ec.unmarshalNMeasuredInput2ᚕparapetᚋgraphᚋnodeᚐMeasuredInputᚄ(ctx, v)
+			data, err := ec.unmarshalOMeasuredInput2ᚕparapetᚋgraphᚋnodeᚐMeasuredInputᚄ(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -497,7 +497,11 @@ func (ec *executionContext) unmarshalInputRecordObservationsInput(ctx context.Co
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"observations", "clientMutationId"}
+	if _, present := asMap["finalTrack"]; !present {
+		asMap["finalTrack"] = false
+	}
+
+	fieldsInOrder := [...]string{"observations", "finalTrack", "clientMutationId"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -511,6 +515,13 @@ func (ec *executionContext) unmarshalInputRecordObservationsInput(ctx context.Co
 				return it, err
 			}
 			it.Observations = data
+		case "finalTrack":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("finalTrack"))
+			data, err := ec.unmarshalNBoolean2bool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.FinalTrack = data
 		case "clientMutationId":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("clientMutationId"))
 			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
@@ -534,7 +545,11 @@ func (ec *executionContext) unmarshalInputRehearseObservationsInput(ctx context.
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"observations", "clientMutationId"}
+	if _, present := asMap["finalTrack"]; !present {
+		asMap["finalTrack"] = false
+	}
+
+	fieldsInOrder := [...]string{"observations", "finalTrack", "clientMutationId"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -548,6 +563,13 @@ func (ec *executionContext) unmarshalInputRehearseObservationsInput(ctx context.
 				return it, err
 			}
 			it.Observations = data
+		case "finalTrack":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("finalTrack"))
+			data, err := ec.unmarshalNBoolean2bool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.FinalTrack = data
 		case "clientMutationId":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("clientMutationId"))
 			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
@@ -784,20 +806,6 @@ func (ec *executionContext) unmarshalNMeasuredInput2parapetᚋgraphᚋnodeᚐMea
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalNMeasuredInput2ᚕparapetᚋgraphᚋnodeᚐMeasuredInputᚄ(ctx context.Context, v any) ([]node.MeasuredInput, error) {
-	vSlice := graphql.CoerceList(v)
-	var err error
-	res := make([]node.MeasuredInput, len(vSlice))
-	for i := range vSlice {
-		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
-		res[i], err = ec.unmarshalNMeasuredInput2parapetᚋgraphᚋnodeᚐMeasuredInput(ctx, vSlice[i])
-		if err != nil {
-			return nil, err
-		}
-	}
-	return res, nil
-}
-
 func (ec *executionContext) unmarshalNObservationInput2parapetᚋgraphᚋnodeᚐObservationInput(ctx context.Context, v any) (node.ObservationInput, error) {
 	res, err := ec.unmarshalInputObservationInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -866,6 +874,23 @@ func (ec *executionContext) marshalNRecordingResult2string(ctx context.Context, 
 func (ec *executionContext) unmarshalNRehearseObservationsInput2parapetᚋgraphᚋnodeᚐRecordObservationsInput(ctx context.Context, v any) (node.RecordObservationsInput, error) {
 	res, err := ec.unmarshalInputRehearseObservationsInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalOMeasuredInput2ᚕparapetᚋgraphᚋnodeᚐMeasuredInputᚄ(ctx context.Context, v any) ([]node.MeasuredInput, error) {
+	if v == nil {
+		return nil, nil
+	}
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]node.MeasuredInput, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNMeasuredInput2parapetᚋgraphᚋnodeᚐMeasuredInput(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
 }
 
 func (ec *executionContext) unmarshalOPointInput2ᚖparapetᚋmodelᚋhazardᚐPoint(ctx context.Context, v any) (*hazard.Point, error) {

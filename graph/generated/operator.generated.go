@@ -97,6 +97,29 @@ func (ec *executionContext) fieldContext_Adjudication_author(_ context.Context, 
 	return graphql.NewScalarFieldContext("Adjudication", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
+func (ec *executionContext) _Adjudication_authorIssuer(ctx context.Context, field graphql.CollectedField, obj *model.Adjudication) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Adjudication_authorIssuer(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AuthorIssuer, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Adjudication_authorIssuer(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Adjudication", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
 func (ec *executionContext) _Adjudication_payoutId(ctx context.Context, field graphql.CollectedField, obj *model.Adjudication) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -569,7 +592,7 @@ func (ec *executionContext) unmarshalInputCancelPolicyInput(ctx context.Context,
 			it.Version = data
 		case "reason":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("reason"))
-			data, err := ec.unmarshalNString2string(ctx, v)
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -597,7 +620,7 @@ func (ec *executionContext) unmarshalInputDecideClaimInput(ctx context.Context, 
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"claimId", "version", "outcome", "amount", "reasonCodes", "nextReviewAt", "note", "clientMutationId"}
+	fieldsInOrder := [...]string{"claimId", "version", "outcome", "amount", "reasonCodes", "nextReviewAt", "message", "note", "clientMutationId"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -646,6 +669,13 @@ func (ec *executionContext) unmarshalInputDecideClaimInput(ctx context.Context, 
 				return it, err
 			}
 			it.NextReviewAt = data
+		case "message":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("message"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Message = data
 		case "note":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("note"))
 			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
@@ -837,6 +867,11 @@ func (ec *executionContext) _Adjudication(ctx context.Context, sel ast.Selection
 		case "author":
 			out.Values[i] = ec._Adjudication_author(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "authorIssuer":
+			out.Values[i] = ec._Adjudication_authorIssuer(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "payoutId":

@@ -197,6 +197,29 @@ func (ec *executionContext) fieldContext_RailAdoption_proposedBy(_ context.Conte
 	return graphql.NewScalarFieldContext("RailAdoption", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
+func (ec *executionContext) _RailAdoption_proposedByIssuer(ctx context.Context, field graphql.CollectedField, obj *model.RailAdoption) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RailAdoption_proposedByIssuer(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ProposedByIssuer, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RailAdoption_proposedByIssuer(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RailAdoption", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
 func (ec *executionContext) _RailAdoption_reason(ctx context.Context, field graphql.CollectedField, obj *model.RailAdoption) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -263,6 +286,29 @@ func (ec *executionContext) _RailAdoption_confirmedBy(ctx context.Context, field
 	)
 }
 func (ec *executionContext) fieldContext_RailAdoption_confirmedBy(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RailAdoption", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _RailAdoption_confirmedByIssuer(ctx context.Context, field graphql.CollectedField, obj *model.RailAdoption) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RailAdoption_confirmedByIssuer(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ConfirmedByIssuer, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RailAdoption_confirmedByIssuer(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("RailAdoption", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
@@ -593,6 +639,11 @@ func (ec *executionContext) _RailAdoption(ctx context.Context, sel ast.Selection
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "proposedByIssuer":
+			out.Values[i] = ec._RailAdoption_proposedByIssuer(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
 		case "reason":
 			out.Values[i] = ec._RailAdoption_reason(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -605,6 +656,11 @@ func (ec *executionContext) _RailAdoption(ctx context.Context, sel ast.Selection
 			}
 		case "confirmedBy":
 			out.Values[i] = ec._RailAdoption_confirmedBy(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "confirmedByIssuer":
+			out.Values[i] = ec._RailAdoption_confirmedByIssuer(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}

@@ -16,6 +16,7 @@ import (
 	"parapet/graph/node"
 	"parapet/graph/scalar"
 	"parapet/model"
+	"parapet/model/wire"
 )
 
 // region    ************************** generated!.gotpl **************************
@@ -71,6 +72,29 @@ func (ec *executionContext) _Approval_author(ctx context.Context, field graphql.
 	)
 }
 func (ec *executionContext) fieldContext_Approval_author(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Approval", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Approval_authorIssuer(ctx context.Context, field graphql.CollectedField, obj *model.Approval) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Approval_authorIssuer(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AuthorIssuer, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Approval_authorIssuer(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Approval", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
@@ -244,6 +268,38 @@ func (ec *executionContext) fieldContext_PayoutApproval_needed(_ context.Context
 	return graphql.NewScalarFieldContext("PayoutApproval", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
+func (ec *executionContext) _PayoutApproval_payoutMethod(ctx context.Context, field graphql.CollectedField, obj *model.PayoutApproval) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PayoutApproval_payoutMethod(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PayoutMethod, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *wire.PayoutDestination) graphql.Marshaler {
+			return ec.marshalOPayoutDestination2ᚖparapetᚋmodelᚋwireᚐPayoutDestination(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_PayoutApproval_payoutMethod(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "PayoutApproval",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PayoutDestination(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _PayoutApproval_given(ctx context.Context, field graphql.CollectedField, obj *model.PayoutApproval) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -274,6 +330,254 @@ func (ec *executionContext) fieldContext_PayoutApproval_given(_ context.Context,
 		},
 	}
 	return fc, nil
+}
+
+func (ec *executionContext) _PayoutDestination_payoutMethodId(ctx context.Context, field graphql.CollectedField, obj *wire.PayoutDestination) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PayoutDestination_payoutMethodId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PayoutMethodID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PayoutDestination_payoutMethodId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PayoutDestination", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _PayoutDestination_type(ctx context.Context, field graphql.CollectedField, obj *wire.PayoutDestination) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PayoutDestination_type(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Type, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNAccountType2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PayoutDestination_type(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PayoutDestination", field, false, false, errors.New("field of type AccountType does not have child fields"))
+}
+
+func (ec *executionContext) _PayoutDestination_beneficiary(ctx context.Context, field graphql.CollectedField, obj *wire.PayoutDestination) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PayoutDestination_beneficiary(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Beneficiary, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v wire.Beneficiary) graphql.Marshaler {
+			return ec.marshalNBeneficiary2parapetᚋmodelᚋwireᚐBeneficiary(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PayoutDestination_beneficiary(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "PayoutDestination",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Beneficiary(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _PayoutDestination_display(ctx context.Context, field graphql.CollectedField, obj *wire.PayoutDestination) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PayoutDestination_display(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Display, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v wire.Display) graphql.Marshaler {
+			return ec.marshalNDisplay2parapetᚋmodelᚋwireᚐDisplay(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PayoutDestination_display(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "PayoutDestination",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Display(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _PayoutDestination_fingerprint(ctx context.Context, field graphql.CollectedField, obj *wire.PayoutDestination) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PayoutDestination_fingerprint(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Fingerprint, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PayoutDestination_fingerprint(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PayoutDestination", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _PayoutDestination_status(ctx context.Context, field graphql.CollectedField, obj *wire.PayoutDestination) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PayoutDestination_status(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Status, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNPayoutMethodStatus2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PayoutDestination_status(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PayoutDestination", field, false, false, errors.New("field of type PayoutMethodStatus does not have child fields"))
+}
+
+func (ec *executionContext) _PayoutDestination_recordedAt(ctx context.Context, field graphql.CollectedField, obj *wire.PayoutDestination) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PayoutDestination_recordedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RecordedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNDateTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PayoutDestination_recordedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PayoutDestination", field, false, false, errors.New("field of type DateTime does not have child fields"))
+}
+
+func (ec *executionContext) _PayoutDestination_verifiedAt(ctx context.Context, field graphql.CollectedField, obj *wire.PayoutDestination) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PayoutDestination_verifiedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.VerifiedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalODateTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_PayoutDestination_verifiedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PayoutDestination", field, false, false, errors.New("field of type DateTime does not have child fields"))
+}
+
+func (ec *executionContext) _PayoutDestination_coolingOffUntil(ctx context.Context, field graphql.CollectedField, obj *wire.PayoutDestination) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PayoutDestination_coolingOffUntil(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CoolingOffUntil, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalODateTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_PayoutDestination_coolingOffUntil(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PayoutDestination", field, false, false, errors.New("field of type DateTime does not have child fields"))
+}
+
+func (ec *executionContext) _PayoutDestination_returnedAt(ctx context.Context, field graphql.CollectedField, obj *wire.PayoutDestination) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PayoutDestination_returnedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ReturnedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalODateTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_PayoutDestination_returnedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PayoutDestination", field, false, false, errors.New("field of type DateTime does not have child fields"))
 }
 
 func (ec *executionContext) _ReleasePayoutPayload_payout(ctx context.Context, field graphql.CollectedField, obj *node.PayoutPayload) (ret graphql.Marshaler) {
@@ -384,6 +688,61 @@ func (ec *executionContext) _ResolvePayoutPayload_clientMutationId(ctx context.C
 }
 func (ec *executionContext) fieldContext_ResolvePayoutPayload_clientMutationId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("ResolvePayoutPayload", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SettlePayoutExternallyPayload_payout(ctx context.Context, field graphql.CollectedField, obj *node.PayoutPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SettlePayoutExternallyPayload_payout(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Payout, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *node.Payout) graphql.Marshaler {
+			return ec.marshalNPayout2ᚖparapetᚋgraphᚋnodeᚐPayout(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SettlePayoutExternallyPayload_payout(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SettlePayoutExternallyPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Payout(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SettlePayoutExternallyPayload_clientMutationId(ctx context.Context, field graphql.CollectedField, obj *node.PayoutPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SettlePayoutExternallyPayload_clientMutationId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ClientMutationID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SettlePayoutExternallyPayload_clientMutationId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SettlePayoutExternallyPayload", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
 // endregion **************************** field.gotpl *****************************
@@ -575,6 +934,64 @@ func (ec *executionContext) unmarshalInputResolvePayoutInput(ctx context.Context
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputSettlePayoutExternallyInput(ctx context.Context, obj any) (node.SettlePayoutExternallyInput, error) {
+	var it node.SettlePayoutExternallyInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"payoutId", "version", "reference", "note", "clientMutationId"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "payoutId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("payoutId"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.PayoutID = data
+		case "version":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("version"))
+			data, err := ec.unmarshalOLong2ᚖint64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Version = data
+		case "reference":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("reference"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Reference = data
+		case "note":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("note"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Note = data
+		case "clientMutationId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("clientMutationId"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ClientMutationID = data
+		}
+	}
+	return it, nil
+}
+
 // endregion **************************** input.gotpl *****************************
 
 // region    ************************** interface.gotpl ***************************
@@ -603,6 +1020,11 @@ func (ec *executionContext) _Approval(ctx context.Context, sel ast.SelectionSet,
 		case "author":
 			out.Values[i] = ec._Approval_author(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "authorIssuer":
+			out.Values[i] = ec._Approval_authorIssuer(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "digest":
@@ -706,9 +1128,97 @@ func (ec *executionContext) _PayoutApproval(ctx context.Context, sel ast.Selecti
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "payoutMethod":
+			out.Values[i] = ec._PayoutApproval_payoutMethod(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
 		case "given":
 			out.Values[i] = ec._PayoutApproval_given(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var payoutDestinationImplementors = []string{"PayoutDestination"}
+
+func (ec *executionContext) _PayoutDestination(ctx context.Context, sel ast.SelectionSet, obj *wire.PayoutDestination) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, payoutDestinationImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("PayoutDestination")
+		case "payoutMethodId":
+			out.Values[i] = ec._PayoutDestination_payoutMethodId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "type":
+			out.Values[i] = ec._PayoutDestination_type(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "beneficiary":
+			out.Values[i] = ec._PayoutDestination_beneficiary(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "display":
+			out.Values[i] = ec._PayoutDestination_display(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "fingerprint":
+			out.Values[i] = ec._PayoutDestination_fingerprint(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "status":
+			out.Values[i] = ec._PayoutDestination_status(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "recordedAt":
+			out.Values[i] = ec._PayoutDestination_recordedAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "verifiedAt":
+			out.Values[i] = ec._PayoutDestination_verifiedAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "coolingOffUntil":
+			out.Values[i] = ec._PayoutDestination_coolingOffUntil(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "returnedAt":
+			out.Values[i] = ec._PayoutDestination_returnedAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		default:
@@ -818,6 +1328,49 @@ func (ec *executionContext) _ResolvePayoutPayload(ctx context.Context, sel ast.S
 	return out
 }
 
+var settlePayoutExternallyPayloadImplementors = []string{"SettlePayoutExternallyPayload"}
+
+func (ec *executionContext) _SettlePayoutExternallyPayload(ctx context.Context, sel ast.SelectionSet, obj *node.PayoutPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, settlePayoutExternallyPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SettlePayoutExternallyPayload")
+		case "payout":
+			out.Values[i] = ec._SettlePayoutExternallyPayload_payout(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "clientMutationId":
+			out.Values[i] = ec._SettlePayoutExternallyPayload_clientMutationId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 // endregion **************************** object.gotpl ****************************
 
 // region    ***************************** type.gotpl *****************************
@@ -873,6 +1426,11 @@ func (ec *executionContext) unmarshalNResolvePayoutInput2parapetᚋgraphᚋnode�
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) unmarshalNSettlePayoutExternallyInput2parapetᚋgraphᚋnodeᚐSettlePayoutExternallyInput(ctx context.Context, v any) (node.SettlePayoutExternallyInput, error) {
+	res, err := ec.unmarshalInputSettlePayoutExternallyInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) marshalOApprovePayoutPayload2ᚖparapetᚋgraphᚋnodeᚐPayoutPayload(ctx context.Context, sel ast.SelectionSet, v *node.PayoutPayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -887,6 +1445,13 @@ func (ec *executionContext) marshalOPayoutApproval2ᚖparapetᚋmodelᚐPayoutAp
 	return ec._PayoutApproval(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalOPayoutDestination2ᚖparapetᚋmodelᚋwireᚐPayoutDestination(ctx context.Context, sel ast.SelectionSet, v *wire.PayoutDestination) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._PayoutDestination(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalOReleasePayoutPayload2ᚖparapetᚋgraphᚋnodeᚐPayoutPayload(ctx context.Context, sel ast.SelectionSet, v *node.PayoutPayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -899,6 +1464,13 @@ func (ec *executionContext) marshalOResolvePayoutPayload2ᚖparapetᚋgraphᚋno
 		return graphql.Null
 	}
 	return ec._ResolvePayoutPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOSettlePayoutExternallyPayload2ᚖparapetᚋgraphᚋnodeᚐPayoutPayload(ctx context.Context, sel ast.SelectionSet, v *node.PayoutPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._SettlePayoutExternallyPayload(ctx, sel, v)
 }
 
 // endregion ***************************** type.gotpl *****************************

@@ -50,11 +50,12 @@ type ComplexityRoot struct {
 	}
 
 	Adjudication struct {
-		At        func(childComplexity int) int
-		Author    func(childComplexity int) int
-		Note      func(childComplexity int) int
-		Operation func(childComplexity int) int
-		PayoutID  func(childComplexity int) int
+		At           func(childComplexity int) int
+		Author       func(childComplexity int) int
+		AuthorIssuer func(childComplexity int) int
+		Note         func(childComplexity int) int
+		Operation    func(childComplexity int) int
+		PayoutID     func(childComplexity int) int
 	}
 
 	AdoptRailPayload struct {
@@ -63,11 +64,12 @@ type ComplexityRoot struct {
 	}
 
 	Approval struct {
-		At     func(childComplexity int) int
-		Author func(childComplexity int) int
-		Digest func(childComplexity int) int
-		Holds  func(childComplexity int) int
-		Note   func(childComplexity int) int
+		At           func(childComplexity int) int
+		Author       func(childComplexity int) int
+		AuthorIssuer func(childComplexity int) int
+		Digest       func(childComplexity int) int
+		Holds        func(childComplexity int) int
+		Note         func(childComplexity int) int
 	}
 
 	ApprovePayoutPayload struct {
@@ -123,6 +125,7 @@ type ComplexityRoot struct {
 		Client    func(childComplexity int) int
 		Code      func(childComplexity int) int
 		ID        func(childComplexity int) int
+		Issuer    func(childComplexity int) int
 		Operation func(childComplexity int) int
 		Outcome   func(childComplexity int) int
 		Partner   func(childComplexity int) int
@@ -206,12 +209,13 @@ type ComplexityRoot struct {
 	}
 
 	Capacity struct {
-		AtRisk    func(childComplexity int) int
-		Author    func(childComplexity int) int
-		Cell      func(childComplexity int) int
-		Limit     func(childComplexity int) int
-		Product   func(childComplexity int) int
-		UpdatedAt func(childComplexity int) int
+		AtRisk       func(childComplexity int) int
+		Author       func(childComplexity int) int
+		AuthorIssuer func(childComplexity int) int
+		Cell         func(childComplexity int) int
+		Limit        func(childComplexity int) int
+		Product      func(childComplexity int) int
+		UpdatedAt    func(childComplexity int) int
 	}
 
 	CapacityConnection struct {
@@ -410,6 +414,7 @@ type ComplexityRoot struct {
 	Event struct {
 		CreatedAt  func(childComplexity int) int
 		Data       func(childComplexity int) int
+		Generation func(childComplexity int) int
 		Hash       func(childComplexity int) int
 		ID         func(childComplexity int) int
 		OccurredAt func(childComplexity int) int
@@ -544,23 +549,40 @@ type ComplexityRoot struct {
 	}
 
 	Finding struct {
-		At           func(childComplexity int) int
-		ClosedAt     func(childComplexity int) int
-		ClosedBy     func(childComplexity int) int
-		ClosedReason func(childComplexity int) int
-		ID           func(childComplexity int) int
-		Kind         func(childComplexity int) int
-		Line         func(childComplexity int) int
-		Partner      func(childComplexity int) int
-		PayoutID     func(childComplexity int) int
-		Rail         func(childComplexity int) int
-		ReportID     func(childComplexity int) int
+		Account         func(childComplexity int) int
+		Amount          func(childComplexity int) int
+		At              func(childComplexity int) int
+		ClosedAt        func(childComplexity int) int
+		ClosedBy        func(childComplexity int) int
+		ClosedByIssuer  func(childComplexity int) int
+		ClosedReason    func(childComplexity int) int
+		Code            func(childComplexity int) int
+		Detail          func(childComplexity int) int
+		ID              func(childComplexity int) int
+		Key             func(childComplexity int) int
+		Kind            func(childComplexity int) int
+		Line            func(childComplexity int) int
+		Partner         func(childComplexity int) int
+		PayoutID        func(childComplexity int) int
+		PolicyID        func(childComplexity int) int
+		Rail            func(childComplexity int) int
+		Reference       func(childComplexity int) int
+		RelatedPayoutID func(childComplexity int) int
+		ReportID        func(childComplexity int) int
+		ReportedAt      func(childComplexity int) int
+		Status          func(childComplexity int) int
 	}
 
 	HistoryFault struct {
 		Detail   func(childComplexity int) int
 		Kind     func(childComplexity int) int
 		Sequence func(childComplexity int) int
+	}
+
+	HistoryLost struct {
+		Generation func(childComplexity int) int
+		Sequence   func(childComplexity int) int
+		SignedAt   func(childComplexity int) int
 	}
 
 	HistoryProof struct {
@@ -570,6 +592,7 @@ type ComplexityRoot struct {
 		Hash        func(childComplexity int) int
 		Intact      func(childComplexity int) int
 		Last        func(childComplexity int) int
+		Lost        func(childComplexity int) int
 		Partner     func(childComplexity int) int
 		PublicKey   func(childComplexity int) int
 		Redacted    func(childComplexity int) int
@@ -708,6 +731,7 @@ type ComplexityRoot struct {
 
 	Moratorium struct {
 		Author       func(childComplexity int) int
+		AuthorIssuer func(childComplexity int) int
 		CreatedAt    func(childComplexity int) int
 		EndsAt       func(childComplexity int) int
 		ID           func(childComplexity int) int
@@ -735,55 +759,57 @@ type ComplexityRoot struct {
 	}
 
 	MoratoriumRule struct {
-		Author    func(childComplexity int) int
-		Kind      func(childComplexity int) int
-		Lasts     func(childComplexity int) int
-		Measure   func(childComplexity int) int
-		Minimum   func(childComplexity int) int
-		RadiusKM  func(childComplexity int) int
-		UpdatedAt func(childComplexity int) int
+		Author       func(childComplexity int) int
+		AuthorIssuer func(childComplexity int) int
+		Kind         func(childComplexity int) int
+		Lasts        func(childComplexity int) int
+		Measure      func(childComplexity int) int
+		Minimum      func(childComplexity int) int
+		RadiusKM     func(childComplexity int) int
+		UpdatedAt    func(childComplexity int) int
 	}
 
 	Mutation struct {
-		AddAttachment         func(childComplexity int, input node.AddAttachmentInput) int
-		AddMessage            func(childComplexity int, input node.AddMessageInput) int
-		AdoptRail             func(childComplexity int, input node.AdoptRailInput) int
-		ApprovePayout         func(childComplexity int, input node.ApprovePayoutInput) int
-		BindPolicy            func(childComplexity int, input node.BindPolicyInput) int
-		BlockPayout           func(childComplexity int, input node.BlockPayoutInput) int
-		CancelJobs            func(childComplexity int, input node.CancelJobsInput) int
-		CancelPolicy          func(childComplexity int, input node.CancelPolicyInput) int
-		ChangeWebhookEndpoint func(childComplexity int, input node.ChangeWebhookEndpointInput) int
-		CloseFinding          func(childComplexity int, input node.CloseFindingInput) int
-		CreateQuote           func(childComplexity int, input node.CreateQuoteInput) int
-		CreateWebhookEndpoint func(childComplexity int, input node.CreateWebhookEndpointInput) int
-		DecideClaim           func(childComplexity int, input node.DecideClaimInput) int
-		DeclareMoratorium     func(childComplexity int, input node.DeclareMoratoriumInput) int
-		DeleteWebhookEndpoint func(childComplexity int, input node.WebhookEndpointInput) int
-		DisablePartner        func(childComplexity int, input node.PartnerStatusInput) int
-		EnablePartner         func(childComplexity int, input node.PartnerStatusInput) int
-		LiftMoratorium        func(childComplexity int, input node.LiftMoratoriumInput) int
-		OpenClaim             func(childComplexity int, input node.OpenClaimInput) int
-		PublishProduct        func(childComplexity int, input node.PublishProductInput) int
-		Reconcile             func(childComplexity int, input node.ReconcileInput) int
-		RecordObservations    func(childComplexity int, input node.RecordObservationsInput) int
-		RecordPayoutMethod    func(childComplexity int, input node.RecordPayoutMethodInput) int
-		RegisterPartner       func(childComplexity int, input node.RegisterPartnerInput) int
-		RehearseObservations  func(childComplexity int, input node.RecordObservationsInput) int
-		ReleasePayout         func(childComplexity int, input node.ReleasePayoutInput) int
-		ResolvePayout         func(childComplexity int, input node.ResolvePayoutInput) int
-		ResumeReleases        func(childComplexity int, input node.ResumeReleasesInput) int
-		RetryDelivery         func(childComplexity int, input node.RetryDeliveryInput) int
-		RetryJobs             func(childComplexity int, input node.RetryJobsInput) int
-		RetryParkedDeliveries func(childComplexity int, input node.RetryParkedDeliveriesInput) int
-		RotateWebhookSecret   func(childComplexity int, input node.WebhookEndpointInput) int
-		SetCapacity           func(childComplexity int, input node.SetCapacityInput) int
-		SetMoratoriumRule     func(childComplexity int, input node.SetMoratoriumRuleInput) int
-		SnoozeJobs            func(childComplexity int, input node.SnoozeJobsInput) int
-		StopReleases          func(childComplexity int, input node.StopReleasesInput) int
-		TestWebhookEndpoint   func(childComplexity int, input node.WebhookEndpointInput) int
-		UnblockPayout         func(childComplexity int, input node.UnblockPayoutInput) int
-		WithdrawClaim         func(childComplexity int, input node.WithdrawClaimInput) int
+		AddAttachment          func(childComplexity int, input node.AddAttachmentInput) int
+		AddMessage             func(childComplexity int, input node.AddMessageInput) int
+		AdoptRail              func(childComplexity int, input node.AdoptRailInput) int
+		ApprovePayout          func(childComplexity int, input node.ApprovePayoutInput) int
+		BindPolicy             func(childComplexity int, input node.BindPolicyInput) int
+		BlockPayout            func(childComplexity int, input node.BlockPayoutInput) int
+		CancelJobs             func(childComplexity int, input node.CancelJobsInput) int
+		CancelPolicy           func(childComplexity int, input node.CancelPolicyInput) int
+		ChangeWebhookEndpoint  func(childComplexity int, input node.ChangeWebhookEndpointInput) int
+		CloseFinding           func(childComplexity int, input node.CloseFindingInput) int
+		CreateQuote            func(childComplexity int, input node.CreateQuoteInput) int
+		CreateWebhookEndpoint  func(childComplexity int, input node.CreateWebhookEndpointInput) int
+		DecideClaim            func(childComplexity int, input node.DecideClaimInput) int
+		DeclareMoratorium      func(childComplexity int, input node.DeclareMoratoriumInput) int
+		DeleteWebhookEndpoint  func(childComplexity int, input node.WebhookEndpointInput) int
+		DisablePartner         func(childComplexity int, input node.PartnerStatusInput) int
+		EnablePartner          func(childComplexity int, input node.PartnerStatusInput) int
+		LiftMoratorium         func(childComplexity int, input node.LiftMoratoriumInput) int
+		OpenClaim              func(childComplexity int, input node.OpenClaimInput) int
+		PublishProduct         func(childComplexity int, input node.PublishProductInput) int
+		Reconcile              func(childComplexity int, input node.ReconcileInput) int
+		RecordObservations     func(childComplexity int, input node.RecordObservationsInput) int
+		RecordPayoutMethod     func(childComplexity int, input node.RecordPayoutMethodInput) int
+		RegisterPartner        func(childComplexity int, input node.RegisterPartnerInput) int
+		RehearseObservations   func(childComplexity int, input node.RecordObservationsInput) int
+		ReleasePayout          func(childComplexity int, input node.ReleasePayoutInput) int
+		ResolvePayout          func(childComplexity int, input node.ResolvePayoutInput) int
+		ResumeReleases         func(childComplexity int, input node.ResumeReleasesInput) int
+		RetryDelivery          func(childComplexity int, input node.RetryDeliveryInput) int
+		RetryJobs              func(childComplexity int, input node.RetryJobsInput) int
+		RetryParkedDeliveries  func(childComplexity int, input node.RetryParkedDeliveriesInput) int
+		RotateWebhookSecret    func(childComplexity int, input node.WebhookEndpointInput) int
+		SetCapacity            func(childComplexity int, input node.SetCapacityInput) int
+		SetMoratoriumRule      func(childComplexity int, input node.SetMoratoriumRuleInput) int
+		SettlePayoutExternally func(childComplexity int, input node.SettlePayoutExternallyInput) int
+		SnoozeJobs             func(childComplexity int, input node.SnoozeJobsInput) int
+		StopReleases           func(childComplexity int, input node.StopReleasesInput) int
+		TestWebhookEndpoint    func(childComplexity int, input node.WebhookEndpointInput) int
+		UnblockPayout          func(childComplexity int, input node.UnblockPayoutInput) int
+		WithdrawClaim          func(childComplexity int, input node.WithdrawClaimInput) int
 	}
 
 	NamedMeasure struct {
@@ -939,9 +965,10 @@ type ComplexityRoot struct {
 	}
 
 	PayoutApproval struct {
-		Digest func(childComplexity int) int
-		Given  func(childComplexity int) int
-		Needed func(childComplexity int) int
+		Digest       func(childComplexity int) int
+		Given        func(childComplexity int) int
+		Needed       func(childComplexity int) int
+		PayoutMethod func(childComplexity int) int
 	}
 
 	PayoutConnection struct {
@@ -961,6 +988,19 @@ type ComplexityRoot struct {
 		Before  func(childComplexity int) int
 		Index   func(childComplexity int) int
 		Reached func(childComplexity int) int
+	}
+
+	PayoutDestination struct {
+		Beneficiary     func(childComplexity int) int
+		CoolingOffUntil func(childComplexity int) int
+		Display         func(childComplexity int) int
+		Fingerprint     func(childComplexity int) int
+		PayoutMethodID  func(childComplexity int) int
+		RecordedAt      func(childComplexity int) int
+		ReturnedAt      func(childComplexity int) int
+		Status          func(childComplexity int) int
+		Type            func(childComplexity int) int
+		VerifiedAt      func(childComplexity int) int
 	}
 
 	PayoutEdge struct {
@@ -1170,50 +1210,52 @@ type ComplexityRoot struct {
 	}
 
 	Query struct {
-		AuditLog         func(childComplexity int, first *int, after *string, filter *model.AuditFilter, order *string) int
-		Capacities       func(childComplexity int, first *int, after *string, filter *node.CapacityFilter) int
-		Claim            func(childComplexity int, id string) int
-		Claims           func(childComplexity int, first *int, after *string, filter *model.Filter, order *string) int
-		Event            func(childComplexity int, id string) int
-		EventTypes       func(childComplexity int) int
-		Events           func(childComplexity int, first *int, after *string, filter *node.EventFilter) int
-		Explain          func(childComplexity int, policyID string, occurrence model.OccurrenceRef) int
-		Exposure         func(childComplexity int, occurrence model.AsIf, partner *string, product *string, currency *string) int
-		FailingJobs      func(childComplexity int) int
-		Findings         func(childComplexity int, closedToo bool) int
-		HistoryProof     func(childComplexity int, partner *string) int
-		Invariants       func(childComplexity int) int
-		JobCounts        func(childComplexity int) int
-		Jobs             func(childComplexity int, first *int, after *string, filter *model.JobFilter) int
-		Ledger           func(childComplexity int, partner *string, policyID *string, currency *string, before *time.Time, byPartner bool) int
-		Moratoria        func(childComplexity int, first *int, after *string, filter *node.MoratoriumFilter, order *string) int
-		Moratorium       func(childComplexity int, id string) int
-		MoratoriumRules  func(childComplexity int) int
-		Node             func(childComplexity int, id string) int
-		Nodes            func(childComplexity int, ids []string) int
-		Observation      func(childComplexity int, id string) int
-		Observations     func(childComplexity int, first *int, after *string, filter *node.HappenedFilter, order *string) int
-		Occurrence       func(childComplexity int, id string) int
-		Occurrences      func(childComplexity int, first *int, after *string, filter *node.HappenedFilter, order *string) int
-		Partner          func(childComplexity int, slug string) int
-		Partners         func(childComplexity int, first *int, after *string) int
-		Payout           func(childComplexity int, id string) int
-		PayoutMethod     func(childComplexity int, id string) int
-		PayoutMethods    func(childComplexity int, first *int, after *string, filter *model.Filter, order *string) int
-		Payouts          func(childComplexity int, first *int, after *string, filter *model.Filter, order *string) int
-		Policies         func(childComplexity int, first *int, after *string, filter *model.Filter, order *string) int
-		Policy           func(childComplexity int, id string) int
-		Portfolio        func(childComplexity int, partner *string, product *string, currency *string, from *time.Time, to *time.Time) int
-		Product          func(childComplexity int, key string) int
-		Products         func(childComplexity int, first *int, after *string) int
-		Quote            func(childComplexity int, id string) int
-		Quotes           func(childComplexity int, first *int, after *string, filter *model.Filter, order *string) int
-		RailIdentities   func(childComplexity int) int
-		ReleaseStops     func(childComplexity int) int
-		Statement        func(childComplexity int, partner *string, policyID *string, currency *string, from *time.Time, to *time.Time) int
-		Viewer           func(childComplexity int) int
-		WebhookEndpoint  func(childComplexity int, id string) int
-		WebhookEndpoints func(childComplexity int, first *int, after *string, filter *model.Filter, order *string) int
+		AuditLog           func(childComplexity int, first *int, after *string, filter *model.AuditFilter, order *string) int
+		Capacities         func(childComplexity int, first *int, after *string, filter *node.CapacityFilter) int
+		Claim              func(childComplexity int, id string) int
+		Claims             func(childComplexity int, first *int, after *string, filter *model.Filter, order *string) int
+		Event              func(childComplexity int, id string) int
+		EventTypes         func(childComplexity int) int
+		Events             func(childComplexity int, first *int, after *string, filter *node.EventFilter) int
+		Explain            func(childComplexity int, policyID string, occurrence model.OccurrenceRef) int
+		Exposure           func(childComplexity int, occurrence model.AsIf, partner *string, product *string, currency *string) int
+		FailingJobs        func(childComplexity int) int
+		Findings           func(childComplexity int, closedToo bool) int
+		HistoryProof       func(childComplexity int, partner *string) int
+		Invariants         func(childComplexity int) int
+		JobCounts          func(childComplexity int) int
+		Jobs               func(childComplexity int, first *int, after *string, filter *model.JobFilter) int
+		Ledger             func(childComplexity int, partner *string, policyID *string, currency *string, before *time.Time, byPartner bool) int
+		Moratoria          func(childComplexity int, first *int, after *string, filter *node.MoratoriumFilter, order *string) int
+		Moratorium         func(childComplexity int, id string) int
+		MoratoriumRules    func(childComplexity int) int
+		Node               func(childComplexity int, id string) int
+		Nodes              func(childComplexity int, ids []string) int
+		Observation        func(childComplexity int, id string) int
+		Observations       func(childComplexity int, first *int, after *string, filter *node.HappenedFilter, order *string) int
+		Occurrence         func(childComplexity int, id string) int
+		Occurrences        func(childComplexity int, first *int, after *string, filter *node.HappenedFilter, order *string) int
+		Partner            func(childComplexity int, slug string) int
+		Partners           func(childComplexity int, first *int, after *string) int
+		Payout             func(childComplexity int, id string) int
+		PayoutMethod       func(childComplexity int, id string) int
+		PayoutMethods      func(childComplexity int, first *int, after *string, filter *model.Filter, order *string) int
+		Payouts            func(childComplexity int, first *int, after *string, filter *model.Filter, order *string) int
+		Policies           func(childComplexity int, first *int, after *string, filter *model.Filter, order *string) int
+		Policy             func(childComplexity int, id string) int
+		Portfolio          func(childComplexity int, partner *string, product *string, currency *string, from *time.Time, to *time.Time) int
+		Product            func(childComplexity int, key string) int
+		Products           func(childComplexity int, first *int, after *string) int
+		Quote              func(childComplexity int, id string) int
+		Quotes             func(childComplexity int, first *int, after *string, filter *model.Filter, order *string) int
+		RailIdentities     func(childComplexity int) int
+		ReleaseResumption  func(childComplexity int, id string) int
+		ReleaseResumptions func(childComplexity int) int
+		ReleaseStops       func(childComplexity int) int
+		Statement          func(childComplexity int, partner *string, policyID *string, currency *string, from *time.Time, to *time.Time) int
+		Viewer             func(childComplexity int) int
+		WebhookEndpoint    func(childComplexity int, id string) int
+		WebhookEndpoints   func(childComplexity int, first *int, after *string, filter *model.Filter, order *string) int
 	}
 
 	Quote struct {
@@ -1260,15 +1302,17 @@ type ComplexityRoot struct {
 	}
 
 	RailAdoption struct {
-		ConfirmedAt     func(childComplexity int) int
-		ConfirmedBy     func(childComplexity int) int
-		ConfirmedReason func(childComplexity int) int
-		From            func(childComplexity int) int
-		ID              func(childComplexity int) int
-		ProposedAt      func(childComplexity int) int
-		ProposedBy      func(childComplexity int) int
-		Reason          func(childComplexity int) int
-		To              func(childComplexity int) int
+		ConfirmedAt       func(childComplexity int) int
+		ConfirmedBy       func(childComplexity int) int
+		ConfirmedByIssuer func(childComplexity int) int
+		ConfirmedReason   func(childComplexity int) int
+		From              func(childComplexity int) int
+		ID                func(childComplexity int) int
+		ProposedAt        func(childComplexity int) int
+		ProposedBy        func(childComplexity int) int
+		ProposedByIssuer  func(childComplexity int) int
+		Reason            func(childComplexity int) int
+		To                func(childComplexity int) int
 	}
 
 	RailIdentity struct {
@@ -1314,14 +1358,30 @@ type ComplexityRoot struct {
 		Payout           func(childComplexity int) int
 	}
 
+	ReleaseResumption struct {
+		Acknowledge     func(childComplexity int) int
+		Done            func(childComplexity int) int
+		FinishedAt      func(childComplexity int) int
+		ID              func(childComplexity int) int
+		Reason          func(childComplexity int) int
+		Refusal         func(childComplexity int) int
+		StartedAt       func(childComplexity int) int
+		StartedBy       func(childComplexity int) int
+		StartedByIssuer func(childComplexity int) int
+		State           func(childComplexity int) int
+		Total           func(childComplexity int) int
+	}
+
 	ReleaseStop struct {
-		Acknowledged func(childComplexity int) int
-		Reason       func(childComplexity int) int
-		ResumeReason func(childComplexity int) int
-		ResumedAt    func(childComplexity int) int
-		ResumedBy    func(childComplexity int) int
-		StoppedAt    func(childComplexity int) int
-		StoppedBy    func(childComplexity int) int
+		Acknowledged    func(childComplexity int) int
+		Reason          func(childComplexity int) int
+		ResumeReason    func(childComplexity int) int
+		ResumedAt       func(childComplexity int) int
+		ResumedBy       func(childComplexity int) int
+		ResumedByIssuer func(childComplexity int) int
+		StoppedAt       func(childComplexity int) int
+		StoppedBy       func(childComplexity int) int
+		StoppedByIssuer func(childComplexity int) int
 	}
 
 	ReportResult struct {
@@ -1337,6 +1397,7 @@ type ComplexityRoot struct {
 	ResumeReleasesPayload struct {
 		ClientMutationID func(childComplexity int) int
 		ReleaseStop      func(childComplexity int) int
+		Resumption       func(childComplexity int) int
 	}
 
 	RetryDeliveryPayload struct {
@@ -1403,6 +1464,11 @@ type ComplexityRoot struct {
 		Rule             func(childComplexity int) int
 	}
 
+	SettlePayoutExternallyPayload struct {
+		ClientMutationID func(childComplexity int) int
+		Payout           func(childComplexity int) int
+	}
+
 	SnoozeJobsPayload struct {
 		Changed          func(childComplexity int) int
 		ClientMutationID func(childComplexity int) int
@@ -1427,7 +1493,7 @@ type ComplexityRoot struct {
 
 	Subscription struct {
 		ClaimTimeline func(childComplexity int, claimID string, afterSequence *int64) int
-		Events        func(childComplexity int, afterSequence *int64, types []string, subject *string, partner *string) int
+		Events        func(childComplexity int, afterSequence *int64, generation *int, types []string, subject *string, partner *string) int
 	}
 
 	TestWebhookEndpointPayload struct {
@@ -1492,12 +1558,13 @@ type ComplexityRoot struct {
 	}
 
 	Violation struct {
-		AcknowledgedAt func(childComplexity int) int
-		AcknowledgedBy func(childComplexity int) int
-		FoundAt        func(childComplexity int) int
-		Partner        func(childComplexity int) int
-		Subject        func(childComplexity int) int
-		Wrong          func(childComplexity int) int
+		AcknowledgedAt       func(childComplexity int) int
+		AcknowledgedBy       func(childComplexity int) int
+		AcknowledgedByIssuer func(childComplexity int) int
+		FoundAt              func(childComplexity int) int
+		Partner              func(childComplexity int) int
+		Subject              func(childComplexity int) int
+		Wrong                func(childComplexity int) int
 	}
 
 	WebhookEndpoint struct {
@@ -1613,6 +1680,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Adjudication.Author(childComplexity), true
+	case "Adjudication.authorIssuer":
+		if e.ComplexityRoot.Adjudication.AuthorIssuer == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Adjudication.AuthorIssuer(childComplexity), true
 	case "Adjudication.note":
 		if e.ComplexityRoot.Adjudication.Note == nil {
 			break
@@ -1657,6 +1730,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Approval.Author(childComplexity), true
+	case "Approval.authorIssuer":
+		if e.ComplexityRoot.Approval.AuthorIssuer == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Approval.AuthorIssuer(childComplexity), true
 	case "Approval.digest":
 		if e.ComplexityRoot.Approval.Digest == nil {
 			break
@@ -1886,6 +1965,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.AuditEntry.ID(childComplexity), true
+	case "AuditEntry.issuer":
+		if e.ComplexityRoot.AuditEntry.Issuer == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AuditEntry.Issuer(childComplexity), true
 	case "AuditEntry.operation":
 		if e.ComplexityRoot.AuditEntry.Operation == nil {
 			break
@@ -2243,6 +2328,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Capacity.Author(childComplexity), true
+	case "Capacity.authorIssuer":
+		if e.ComplexityRoot.Capacity.AuthorIssuer == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Capacity.AuthorIssuer(childComplexity), true
 	case "Capacity.cell":
 		if e.ComplexityRoot.Capacity.Cell == nil {
 			break
@@ -3033,6 +3124,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Event.Data(childComplexity), true
+	case "Event.generation":
+		if e.ComplexityRoot.Event.Generation == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Event.Generation(childComplexity), true
 	case "Event.hash":
 		if e.ComplexityRoot.Event.Hash == nil {
 			break
@@ -3570,6 +3667,18 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.FieldError.Pointer(childComplexity), true
 
+	case "Finding.account":
+		if e.ComplexityRoot.Finding.Account == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Finding.Account(childComplexity), true
+	case "Finding.amount":
+		if e.ComplexityRoot.Finding.Amount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Finding.Amount(childComplexity), true
 	case "Finding.at":
 		if e.ComplexityRoot.Finding.At == nil {
 			break
@@ -3588,18 +3697,42 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Finding.ClosedBy(childComplexity), true
+	case "Finding.closedByIssuer":
+		if e.ComplexityRoot.Finding.ClosedByIssuer == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Finding.ClosedByIssuer(childComplexity), true
 	case "Finding.closedReason":
 		if e.ComplexityRoot.Finding.ClosedReason == nil {
 			break
 		}
 
 		return e.ComplexityRoot.Finding.ClosedReason(childComplexity), true
+	case "Finding.code":
+		if e.ComplexityRoot.Finding.Code == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Finding.Code(childComplexity), true
+	case "Finding.detail":
+		if e.ComplexityRoot.Finding.Detail == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Finding.Detail(childComplexity), true
 	case "Finding.id":
 		if e.ComplexityRoot.Finding.ID == nil {
 			break
 		}
 
 		return e.ComplexityRoot.Finding.ID(childComplexity), true
+	case "Finding.key":
+		if e.ComplexityRoot.Finding.Key == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Finding.Key(childComplexity), true
 	case "Finding.kind":
 		if e.ComplexityRoot.Finding.Kind == nil {
 			break
@@ -3624,18 +3757,48 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Finding.PayoutID(childComplexity), true
+	case "Finding.policyId":
+		if e.ComplexityRoot.Finding.PolicyID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Finding.PolicyID(childComplexity), true
 	case "Finding.rail":
 		if e.ComplexityRoot.Finding.Rail == nil {
 			break
 		}
 
 		return e.ComplexityRoot.Finding.Rail(childComplexity), true
+	case "Finding.reference":
+		if e.ComplexityRoot.Finding.Reference == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Finding.Reference(childComplexity), true
+	case "Finding.relatedPayoutId":
+		if e.ComplexityRoot.Finding.RelatedPayoutID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Finding.RelatedPayoutID(childComplexity), true
 	case "Finding.reportId":
 		if e.ComplexityRoot.Finding.ReportID == nil {
 			break
 		}
 
 		return e.ComplexityRoot.Finding.ReportID(childComplexity), true
+	case "Finding.reportedAt":
+		if e.ComplexityRoot.Finding.ReportedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Finding.ReportedAt(childComplexity), true
+	case "Finding.status":
+		if e.ComplexityRoot.Finding.Status == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Finding.Status(childComplexity), true
 
 	case "HistoryFault.detail":
 		if e.ComplexityRoot.HistoryFault.Detail == nil {
@@ -3655,6 +3818,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.HistoryFault.Sequence(childComplexity), true
+
+	case "HistoryLost.generation":
+		if e.ComplexityRoot.HistoryLost.Generation == nil {
+			break
+		}
+
+		return e.ComplexityRoot.HistoryLost.Generation(childComplexity), true
+	case "HistoryLost.sequence":
+		if e.ComplexityRoot.HistoryLost.Sequence == nil {
+			break
+		}
+
+		return e.ComplexityRoot.HistoryLost.Sequence(childComplexity), true
+	case "HistoryLost.signedAt":
+		if e.ComplexityRoot.HistoryLost.SignedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.HistoryLost.SignedAt(childComplexity), true
 
 	case "HistoryProof.checkpoints":
 		if e.ComplexityRoot.HistoryProof.Checkpoints == nil {
@@ -3692,6 +3874,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.HistoryProof.Last(childComplexity), true
+	case "HistoryProof.lost":
+		if e.ComplexityRoot.HistoryProof.Lost == nil {
+			break
+		}
+
+		return e.ComplexityRoot.HistoryProof.Lost(childComplexity), true
 	case "HistoryProof.partner":
 		if e.ComplexityRoot.HistoryProof.Partner == nil {
 			break
@@ -4214,6 +4402,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Moratorium.Author(childComplexity), true
+	case "Moratorium.authorIssuer":
+		if e.ComplexityRoot.Moratorium.AuthorIssuer == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Moratorium.AuthorIssuer(childComplexity), true
 	case "Moratorium.createdAt":
 		if e.ComplexityRoot.Moratorium.CreatedAt == nil {
 			break
@@ -4331,6 +4525,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.MoratoriumRule.Author(childComplexity), true
+	case "MoratoriumRule.authorIssuer":
+		if e.ComplexityRoot.MoratoriumRule.AuthorIssuer == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MoratoriumRule.AuthorIssuer(childComplexity), true
 	case "MoratoriumRule.kind":
 		if e.ComplexityRoot.MoratoriumRule.Kind == nil {
 			break
@@ -4742,6 +4942,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.SetMoratoriumRule(childComplexity, args["input"].(node.SetMoratoriumRuleInput)), true
+	case "Mutation.settlePayoutExternally":
+		if e.ComplexityRoot.Mutation.SettlePayoutExternally == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_settlePayoutExternally_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.SettlePayoutExternally(childComplexity, args["input"].(node.SettlePayoutExternallyInput)), true
 	case "Mutation.snoozeJobs":
 		if e.ComplexityRoot.Mutation.SnoozeJobs == nil {
 			break
@@ -5466,6 +5677,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.PayoutApproval.Needed(childComplexity), true
+	case "PayoutApproval.payoutMethod":
+		if e.ComplexityRoot.PayoutApproval.PayoutMethod == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PayoutApproval.PayoutMethod(childComplexity), true
 
 	case "PayoutConnection.edges":
 		if e.ComplexityRoot.PayoutConnection.Edges == nil {
@@ -5529,6 +5746,67 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.PayoutCurvePoint.Reached(childComplexity), true
+
+	case "PayoutDestination.beneficiary":
+		if e.ComplexityRoot.PayoutDestination.Beneficiary == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PayoutDestination.Beneficiary(childComplexity), true
+	case "PayoutDestination.coolingOffUntil":
+		if e.ComplexityRoot.PayoutDestination.CoolingOffUntil == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PayoutDestination.CoolingOffUntil(childComplexity), true
+	case "PayoutDestination.display":
+		if e.ComplexityRoot.PayoutDestination.Display == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PayoutDestination.Display(childComplexity), true
+	case "PayoutDestination.fingerprint":
+		if e.ComplexityRoot.PayoutDestination.Fingerprint == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PayoutDestination.Fingerprint(childComplexity), true
+	case "PayoutDestination.payoutMethodId":
+		if e.ComplexityRoot.PayoutDestination.PayoutMethodID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PayoutDestination.PayoutMethodID(childComplexity), true
+	case "PayoutDestination.recordedAt":
+		if e.ComplexityRoot.PayoutDestination.RecordedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PayoutDestination.RecordedAt(childComplexity), true
+	case "PayoutDestination.returnedAt":
+		if e.ComplexityRoot.PayoutDestination.ReturnedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PayoutDestination.ReturnedAt(childComplexity), true
+	case "PayoutDestination.status":
+		if e.ComplexityRoot.PayoutDestination.Status == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PayoutDestination.Status(childComplexity), true
+	case "PayoutDestination.type":
+		if e.ComplexityRoot.PayoutDestination.Type == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PayoutDestination.Type(childComplexity), true
+	case "PayoutDestination.verifiedAt":
+		if e.ComplexityRoot.PayoutDestination.VerifiedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PayoutDestination.VerifiedAt(childComplexity), true
 
 	case "PayoutEdge.cursor":
 		if e.ComplexityRoot.PayoutEdge.Cursor == nil {
@@ -6795,6 +7073,23 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.RailIdentities(childComplexity), true
+	case "Query.releaseResumption":
+		if e.ComplexityRoot.Query.ReleaseResumption == nil {
+			break
+		}
+
+		args, err := ec.field_Query_releaseResumption_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.ReleaseResumption(childComplexity, args["id"].(string)), true
+	case "Query.releaseResumptions":
+		if e.ComplexityRoot.Query.ReleaseResumptions == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Query.ReleaseResumptions(childComplexity), true
 	case "Query.releaseStops":
 		if e.ComplexityRoot.Query.ReleaseStops == nil {
 			break
@@ -7043,6 +7338,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.RailAdoption.ConfirmedBy(childComplexity), true
+	case "RailAdoption.confirmedByIssuer":
+		if e.ComplexityRoot.RailAdoption.ConfirmedByIssuer == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RailAdoption.ConfirmedByIssuer(childComplexity), true
 	case "RailAdoption.confirmedReason":
 		if e.ComplexityRoot.RailAdoption.ConfirmedReason == nil {
 			break
@@ -7073,6 +7374,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.RailAdoption.ProposedBy(childComplexity), true
+	case "RailAdoption.proposedByIssuer":
+		if e.ComplexityRoot.RailAdoption.ProposedByIssuer == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RailAdoption.ProposedByIssuer(childComplexity), true
 	case "RailAdoption.reason":
 		if e.ComplexityRoot.RailAdoption.Reason == nil {
 			break
@@ -7225,6 +7532,73 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.ReleasePayoutPayload.Payout(childComplexity), true
 
+	case "ReleaseResumption.acknowledge":
+		if e.ComplexityRoot.ReleaseResumption.Acknowledge == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ReleaseResumption.Acknowledge(childComplexity), true
+	case "ReleaseResumption.done":
+		if e.ComplexityRoot.ReleaseResumption.Done == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ReleaseResumption.Done(childComplexity), true
+	case "ReleaseResumption.finishedAt":
+		if e.ComplexityRoot.ReleaseResumption.FinishedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ReleaseResumption.FinishedAt(childComplexity), true
+	case "ReleaseResumption.id":
+		if e.ComplexityRoot.ReleaseResumption.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ReleaseResumption.ID(childComplexity), true
+	case "ReleaseResumption.reason":
+		if e.ComplexityRoot.ReleaseResumption.Reason == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ReleaseResumption.Reason(childComplexity), true
+	case "ReleaseResumption.refusal":
+		if e.ComplexityRoot.ReleaseResumption.Refusal == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ReleaseResumption.Refusal(childComplexity), true
+	case "ReleaseResumption.startedAt":
+		if e.ComplexityRoot.ReleaseResumption.StartedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ReleaseResumption.StartedAt(childComplexity), true
+	case "ReleaseResumption.startedBy":
+		if e.ComplexityRoot.ReleaseResumption.StartedBy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ReleaseResumption.StartedBy(childComplexity), true
+	case "ReleaseResumption.startedByIssuer":
+		if e.ComplexityRoot.ReleaseResumption.StartedByIssuer == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ReleaseResumption.StartedByIssuer(childComplexity), true
+	case "ReleaseResumption.state":
+		if e.ComplexityRoot.ReleaseResumption.State == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ReleaseResumption.State(childComplexity), true
+	case "ReleaseResumption.total":
+		if e.ComplexityRoot.ReleaseResumption.Total == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ReleaseResumption.Total(childComplexity), true
+
 	case "ReleaseStop.acknowledged":
 		if e.ComplexityRoot.ReleaseStop.Acknowledged == nil {
 			break
@@ -7255,6 +7629,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ReleaseStop.ResumedBy(childComplexity), true
+	case "ReleaseStop.resumedByIssuer":
+		if e.ComplexityRoot.ReleaseStop.ResumedByIssuer == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ReleaseStop.ResumedByIssuer(childComplexity), true
 	case "ReleaseStop.stoppedAt":
 		if e.ComplexityRoot.ReleaseStop.StoppedAt == nil {
 			break
@@ -7267,6 +7647,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ReleaseStop.StoppedBy(childComplexity), true
+	case "ReleaseStop.stoppedByIssuer":
+		if e.ComplexityRoot.ReleaseStop.StoppedByIssuer == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ReleaseStop.StoppedByIssuer(childComplexity), true
 
 	case "ReportResult.lines":
 		if e.ComplexityRoot.ReportResult.Lines == nil {
@@ -7306,6 +7692,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ResumeReleasesPayload.ReleaseStop(childComplexity), true
+	case "ResumeReleasesPayload.resumption":
+		if e.ComplexityRoot.ResumeReleasesPayload.Resumption == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ResumeReleasesPayload.Resumption(childComplexity), true
 
 	case "RetryDeliveryPayload.clientMutationId":
 		if e.ComplexityRoot.RetryDeliveryPayload.ClientMutationID == nil {
@@ -7504,6 +7896,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.SetMoratoriumRulePayload.Rule(childComplexity), true
 
+	case "SettlePayoutExternallyPayload.clientMutationId":
+		if e.ComplexityRoot.SettlePayoutExternallyPayload.ClientMutationID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SettlePayoutExternallyPayload.ClientMutationID(childComplexity), true
+	case "SettlePayoutExternallyPayload.payout":
+		if e.ComplexityRoot.SettlePayoutExternallyPayload.Payout == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SettlePayoutExternallyPayload.Payout(childComplexity), true
+
 	case "SnoozeJobsPayload.changed":
 		if e.ComplexityRoot.SnoozeJobsPayload.Changed == nil {
 			break
@@ -7611,7 +8016,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Subscription.Events(childComplexity, args["afterSequence"].(*int64), args["types"].([]string), args["subject"].(*string), args["partner"].(*string)), true
+		return e.ComplexityRoot.Subscription.Events(childComplexity, args["afterSequence"].(*int64), args["generation"].(*int), args["types"].([]string), args["subject"].(*string), args["partner"].(*string)), true
 
 	case "TestWebhookEndpointPayload.clientMutationId":
 		if e.ComplexityRoot.TestWebhookEndpointPayload.ClientMutationID == nil {
@@ -7855,6 +8260,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Violation.AcknowledgedBy(childComplexity), true
+	case "Violation.acknowledgedByIssuer":
+		if e.ComplexityRoot.Violation.AcknowledgedByIssuer == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Violation.AcknowledgedByIssuer(childComplexity), true
 	case "Violation.foundAt":
 		if e.ComplexityRoot.Violation.FoundAt == nil {
 			break
@@ -8155,6 +8566,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputRotateWebhookSecretInput,
 		ec.unmarshalInputSetCapacityInput,
 		ec.unmarshalInputSetMoratoriumRuleInput,
+		ec.unmarshalInputSettlePayoutExternallyInput,
 		ec.unmarshalInputSnoozeJobsInput,
 		ec.unmarshalInputSourceEventInput,
 		ec.unmarshalInputStopReleasesInput,
@@ -8286,6 +8698,8 @@ type AuditEntry {
   actorKind: ActorKind
   "Who: the person, or the client where there is none."
   actor: String!
+  "Who issued the token; an actor is one person at one issuer only. Null for a shell on the server."
+  issuer: String
   "Through which OAuth client."
   client: String!
   "Whose record it was done to, or which partner was refused."
@@ -8387,6 +8801,8 @@ type Capacity {
   updatedAt: DateTime!
   "Who set it."
   author: String!
+  "The issuer; with author it identifies the operator. Null for Parapet itself."
+  authorIssuer: String
 }
 
 "Which capacities to list."
@@ -8612,6 +9028,8 @@ enum ReasonCode {
   DUPLICATE_EVENT
   "The source's values are not final."
   SOURCE_PROVISIONAL
+  "The source withdrew what it had reported."
+  SOURCE_RETRACTED
   "Evidence is needed."
   EVIDENCE_NEEDED
   "Compliance looks into it."
@@ -8729,7 +9147,10 @@ input ClaimFilter {
 }
 `, BuiltIn: false},
 	{Name: "../schema/correspondence.graphqls", Input: `extend type Mutation {
-  "Write a message about a claim. Scope claims:write. Errors: not_found, validation_failed."
+  """
+  Write a message about a claim. Scope claims:write, or the scope of an operator, who writes in the name of Parapet: to say which
+  evidence is needed, for instance. Errors: not_found, validation_failed.
+  """
   addMessage("What to say." input: AddMessageInput!): AddMessagePayload
   "Add a document to a claim. Scope claims:write. Errors: not_found, validation_failed, state_conflict."
   addAttachment("The document." input: AddAttachmentInput!): AddAttachmentPayload
@@ -8918,6 +9339,8 @@ type Event implements Node {
   type: EventType!
   "1, 2, 3 … without gaps, per partner; a cause comes before its effect."
   sequence: Long!
+  "1, and one more after each restore of the history from a backup: later sequences name other events than before."
+  generation: Int!
   "What it happened to."
   subject: EventSubject!
   "When it happened."
@@ -9047,6 +9470,8 @@ enum EventType {
 input EventFilter {
   "Those with a greater sequence; all when left out."
   afterSequence: Long
+  "Generation of the event whose sequence that is; 1 when left out."
+  generation: Int
   "Any of these types; all when left out."
   types: [EventType!]
   "Id of the record they are about."
@@ -9077,6 +9502,18 @@ type HistoryProof {
   publicKey: String!
   "What is not as it was, at most 100."
   faults: [HistoryFault!]!
+  "Ends that restores from backups have cut off; an operator has answered for each."
+  lost: [HistoryLost!]!
+}
+
+"The last signed end of a generation of a history that a restore from a backup has cut off."
+type HistoryLost {
+  "Which generation."
+  generation: Int!
+  "The last sequence that was signed; there may have been later events."
+  sequence: Long!
+  "When it was signed."
+  signedAt: DateTime!
 }
 
 "A place where a history is not what it was."
@@ -9116,6 +9553,10 @@ type EventEdge {
   invariants: [Invariant!]
   "The last times in which no payout was sent, at most 100, the newest first; the first still lasts where it has no end. Scope operator."
   releaseStops: [ReleaseStop!]
+  "The last runs that resume releases, at most 100, the newest first. Scope operator."
+  releaseResumptions: [ReleaseResumption!]
+  "One run that resumes releases, to follow it. Scope operator. Errors: not_found."
+  releaseResumption("Id of the run, rrs_…." id: ID!): ReleaseResumption
 }
 
 extend type Mutation {
@@ -9128,7 +9569,9 @@ extend type Mutation {
   stopReleases("Why." input: StopReleasesInput!): StopReleasesPayload
   """
   Let payouts go out again. The invariants are checked once more, and while one is violated it is refused unless that is
-  acknowledged. Scope operator. Errors: validation_failed, state_conflict.
+  acknowledged. It is answered at once with a run that makes due, in batches, what waited: read releaseResumption until it has
+  an end. Where the check takes longer than two seconds the run makes it, and the stop stands until then. A new stop ends the
+  run. Scope operator. Errors: validation_failed, state_conflict.
   """
   resumeReleases("Why." input: ResumeReleasesInput!): ResumeReleasesPayload
 }
@@ -9165,6 +9608,8 @@ type Violation {
   acknowledgedAt: DateTime
   "Who did."
   acknowledgedBy: String
+  "The issuer; with acknowledgedBy it identifies the operator."
+  acknowledgedByIssuer: String
 }
 
 "A time in which no payout is sent."
@@ -9173,16 +9618,60 @@ type ReleaseStop {
   stoppedAt: DateTime!
   "An operator, or parapet when an invariant was violated."
   stoppedBy: String!
+  "The issuer; with stoppedBy it identifies the operator. Null for parapet."
+  stoppedByIssuer: String
   "Why."
   reason: String!
   "Its end; null while it lasts."
   resumedAt: DateTime
   "Who ended it."
   resumedBy: String
+  "The issuer; with resumedBy it identifies the operator."
+  resumedByIssuer: String
   "Why it was ended."
   resumeReason: String
   "Whether it was ended although an invariant was violated."
   acknowledged: Boolean!
+}
+
+"Where a run that resumes releases stands."
+enum ReleaseResumptionState {
+  "The invariants are checked; releases are still stopped."
+  CHECKING
+  "The stop has ended; payouts that waited are made due, in batches."
+  RESUMING
+  "All payouts that waited are due."
+  COMPLETED
+  "Something must be put right first; the stop stands."
+  REFUSED
+  "Releases were stopped again before all payouts were due; those that were not wait."
+  STOPPED
+}
+
+"A run that ends a stop of releases and makes due the payouts that waited for its end."
+type ReleaseResumption {
+  "Id of the run, rrs_…."
+  id: ID!
+  "Where it stands; the last three states are final."
+  state: ReleaseResumptionState!
+  "When it was asked for."
+  startedAt: DateTime!
+  "Who asked."
+  startedBy: String!
+  "The issuer; with startedBy it identifies the operator."
+  startedByIssuer: String
+  "Why."
+  reason: String!
+  "Whether violated invariants were acknowledged."
+  acknowledge: Boolean!
+  "Payouts that waited and are due now."
+  done: Int!
+  "Payouts that waited when the stop ended; 0 before."
+  total: Int!
+  "When it ended; null while it runs."
+  finishedAt: DateTime
+  "What must be put right first, where it was refused."
+  refusal: String
 }
 
 "Why payouts stop."
@@ -9239,8 +9728,10 @@ input ResumeReleasesInput {
 
 "What goes on."
 type ResumeReleasesPayload {
-  "The stop, with its end."
+  "The stop, with its end; without one while the run is checking."
   releaseStop: ReleaseStop!
+  "The run that makes due what waited."
+  resumption: ReleaseResumption!
   "As it was sent."
   clientMutationId: String
 }
@@ -9658,6 +10149,8 @@ type Moratorium implements Node {
   reason: String!
   "Who made it, or the rule. Null for partners."
   author: String
+  "The issuer; with author it identifies the operator. Null for Parapet itself, and for partners."
+  authorIssuer: String
 }
 
 "Which moratoria to list."
@@ -9704,6 +10197,8 @@ type MoratoriumRule {
   updatedAt: DateTime!
   "Who set it."
   author: String!
+  "The issuer; with author it identifies the operator. Null for Parapet itself."
+  authorIssuer: String
 }
 
 "A moratorium to declare."
@@ -9810,6 +10305,8 @@ type SetMoratoriumRulePayload {
 input RehearseObservationsInput {
   "1 to 1000."
   observations: [ObservationInput!]!
+  "Whether these are all fixes of one storm; see RecordObservationsInput."
+  finalTrack: Boolean! = false
   "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
   clientMutationId: String
 }
@@ -9826,6 +10323,11 @@ type RehearseObservationsPayload {
 input RecordObservationsInput {
   "1 to 1000."
   observations: [ObservationInput!]!
+  """
+  Whether these are all fixes of one storm, final. Preliminary fixes of the same source that are not among them are retracted, and
+  waiting claims are decided at once. The track is taken whole or not at all: when one fix is rejected, all are.
+  """
+  finalTrack: Boolean! = false
   "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
   clientMutationId: String
 }
@@ -9838,9 +10340,9 @@ input ObservationInput {
   sourceEventId: String!
   "What was measured."
   kind: ObservationKind!
-  "When it happened."
-  occurredAt: DateTime!
-  "How settled it is."
+  "When it happened. Required, unless a quake is retracted."
+  occurredAt: DateTime
+  "How settled it is, or that it is withdrawn."
   stage: ObservationStage!
   "Grows with each change at the source; an older one is late mail."
   revision: Long
@@ -9848,8 +10350,8 @@ input ObservationInput {
   location: PointInput
   "Which station, for a day at one."
   station: String
-  "What was measured, each name once."
-  measures: [MeasuredInput!]!
+  "What was measured, each name once. Required unless the stage is RETRACTED."
+  measures: [MeasuredInput!]
   "Other ids the source uses for the same event; they lead to one occurrence."
   aliases: [String!]
 }
@@ -10352,7 +10854,8 @@ input AsIfDayInput {
 `, BuiltIn: false},
 	{Name: "../schema/operator.graphqls", Input: `extend type Mutation {
   """
-  End an active policy's cover now: what happened before stays claimable, what happens after is not covered. Scope operator.
+  End an active policy's cover now: what happened before stays claimable, what happens after is not covered. The premium of
+  cover that has not begun is reversed. Scope policies:write for a partner's own policy that has not begun; operators any.
   Errors: not_found, validation_failed, version_mismatch, state_conflict.
   """
   cancelPolicy("What to cancel, and why." input: CancelPolicyInput!): CancelPolicyPayload
@@ -10364,7 +10867,8 @@ input AsIfDayInput {
   """
   decideClaim("Which claim, and what is decided." input: DecideClaimInput!): DecideClaimPayload
   """
-  Take back a claim that is opened or deferred, as its partner asked for. Its occurrence is not claimed again. Scope operator.
+  Take back a claim that is opened or deferred. Its occurrence is not claimed again. Scope claims:write for a partner's own
+  claim; operators any.
   Errors: not_found, validation_failed, version_mismatch, state_conflict.
   """
   withdrawClaim("Which claim." input: WithdrawClaimInput!): WithdrawClaimPayload
@@ -10399,6 +10903,8 @@ type Adjudication {
   operation: Operation!
   "Who did it: the operator's client or person."
   author: String!
+  "The issuer; with author it identifies the operator. Null when it was not recorded."
+  authorIssuer: String
   "Id of the payout it was done to; null when it was done to the claim."
   payoutId: ID
   "Why, in their own words."
@@ -10423,6 +10929,8 @@ enum Operation {
   RELEASE_PAYOUT
   "A doubt or a mismatch of the payout was resolved."
   RESOLVE_PAYOUT
+  "An operator said, or confirmed, that the payout was paid otherwise."
+  SETTLE_PAYOUT
   "The partner was registered."
   REGISTER_PARTNER
   "The partner was disabled."
@@ -10445,8 +10953,8 @@ input CancelPolicyInput {
   policyId: ID!
   "Cancel only if it still has this version; otherwise version_mismatch."
   version: Long
-  "Why, for operators' eyes, 1 to 2000 characters."
-  reason: String!
+  "Why, for operators' eyes, 1 to 2000 characters. Operators must say; partners leave it out."
+  reason: String
   "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
   clientMutationId: String
 }
@@ -10472,11 +10980,17 @@ input DecideClaimInput {
   """
   Public reasons; without any OPERATOR_DECISION. APPROVED takes THRESHOLD_MET, GOODWILL and OPERATOR_DECISION. DEFERRED takes
   DUPLICATE_EVENT, EVIDENCE_NEEDED, COMPLIANCE_HOLD and OPERATOR_DECISION, or SOURCE_PROVISIONAL alone, which leaves the decision
-  to the source's final word. DECLINED takes all but THRESHOLD_MET, SOURCE_PROVISIONAL and GOODWILL.
+  to the source's final word. DECLINED takes all but THRESHOLD_MET, SOURCE_PROVISIONAL,
+  SOURCE_RETRACTED and GOODWILL.
   """
   reasonCodes: [ReasonCode!]
   "When a deferred claim is looked at again, in the next 366 days; needed there and nowhere else."
   nextReviewAt: DateTime
+  """
+  To the partner, 1 to 10000 characters: with EVIDENCE_NEEDED, which evidence. It becomes a message of the claim, with its own
+  event claim.message_added.
+  """
+  message: String
   "Why, for operators' eyes, 1 to 2000 characters."
   note: String
   "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
@@ -10497,7 +11011,7 @@ input WithdrawClaimInput {
   claimId: ID!
   "Withdraw only if it still has this version; otherwise version_mismatch."
   version: Long
-  "Why, for operators' eyes, 1 to 2000 characters."
+  "Why, for operators' eyes, 1 to 2000 characters. Partners leave it out."
   note: String
   "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
   clientMutationId: String
@@ -10732,7 +11246,10 @@ type Payout implements Node {
   claim: Claim
   "The policy that pays. Scope policies:read."
   policy: Policy
-  "Id of the account it goes to; null until there is one."
+  """
+  Id of the account it goes to, or would go to while it waits. Null until there is one, and for a replacement until it is approved or
+  another account is recorded.
+  """
   payoutMethodId: ID
   "The account it goes to; null until there is one. Scope claims:read."
   payoutMethod: PayoutMethod
@@ -11081,7 +11598,7 @@ extend type Mutation {
   """
   Bind a quote: makes the quoted cover binding at once. A quote binds once: a second time is quote_already_bound with the
   policy in resource_id. Scope policies:write. Errors: not_found, quote_already_bound, quote_expired, validation_failed,
-  reference_taken.
+  capacity_exceeded, moratorium_active, reference_taken, partner_disabled.
   """
   bindPolicy("What to bind." input: BindPolicyInput!): BindPolicyPayload
 }
@@ -11905,12 +12422,16 @@ type RailAdoption {
   proposedAt: DateTime!
   "Who proposed it."
   proposedBy: String!
+  "The issuer; with proposedBy it identifies the operator."
+  proposedByIssuer: String
   "How they knew."
   reason: String!
   "When another operator confirmed it; it holds from then on."
   confirmedAt: DateTime
   "Who confirmed it."
   confirmedBy: String
+  "The issuer; with confirmedBy it identifies the operator."
+  confirmedByIssuer: String
   "How they knew."
   confirmedReason: String
 }
@@ -11958,20 +12479,42 @@ type Finding {
   at: DateTime!
   "In what the two differ."
   kind: FindingKind!
-  "Whose report."
-  rail: String!
-  "Which report; null for a CONTRADICTION."
+  "Whose report; of a PAID_TWICE the rail that has the payout, null where none has."
+  rail: String
+  "Which report; null for a CONTRADICTION, a PAID_TWICE, and for what no report has confirmed in time."
   reportId: ID
   "Line of the report, from 1; null for what is missing."
   line: Int
   "Whose payout, where one is known."
   partner: String
+  "Which policy, where the line names one. While an UNKNOWN or UNMATCHED line is open, nothing is paid for it."
+  policyId: ID
   "Which payout, where one is known."
   payoutId: ID
+  "Of kind PAID_TWICE: the payout that was made before for the same event."
+  relatedPayoutId: ID
+  "The payment's key in the report, or the payout's."
+  key: String
+  "The rail's reference."
+  reference: String
+  "What the report says was paid, or what is missing."
+  amount: Money
+  "Which account, masked."
+  account: String
+  "What the rail says of the payment; null for what is missing."
+  status: ReportLineStatus
+  "Why, in the rail's own word."
+  code: String
+  "When the rail booked it; of what is missing, when the rail accepted it."
+  reportedAt: DateTime
+  "Why an UNMATCHED line could not be matched."
+  detail: String
   "When it was closed."
   closedAt: DateTime
   "Who closed it."
   closedBy: String
+  "The issuer; with closedBy it identifies the operator."
+  closedByIssuer: String
   "What it came from."
   closedReason: String
 }
@@ -11992,6 +12535,12 @@ enum FindingKind {
   DUPLICATE
   "The rail refused what it had accepted, or accepted what it had refused or an operator had given up."
   CONTRADICTION
+  "Money that had come back went out again."
+  REVERSED
+  "The line could not be matched; detail says why."
+  UNMATCHED
+  "Two claims of a policy were approved before their occurrences were merged: the payout pays for an event that is paid already."
+  PAID_TWICE
 }
 
 "What a line of a report comes to."
@@ -12014,6 +12563,10 @@ enum ReportLineResult {
   STATE
   "A finding: it was reported before."
   DUPLICATE
+  "A finding: money that had come back went out again."
+  REVERSED
+  "A finding: the line could not be matched."
+  UNMATCHED
 }
 
 "What a rail says of a payment."
@@ -12108,8 +12661,9 @@ type CloseFindingPayload {
   """
   Consent to exactly what would be paid now. The last consent that is needed lets the payout go: two different operators for
   an amount above what the product pays by itself, one for a payout that takes another's place or whose payout method changed
-  less than 24 hours ago. A change of the amount or the payout method voids what was given. Scope operator. Errors: not_found,
-  validation_failed, version_mismatch, state_conflict.
+  less than 24 hours ago. A change of the amount or the payout method voids what was given; the claim's timeline and the audit log
+  (voidApprovals) say so. While a payout method is being verified that would take the shown one's place, approvals are refused. Scope
+  operator. Errors: not_found, validation_failed, version_mismatch, state_conflict.
   """
   approvePayout("Which payout." input: ApprovePayoutInput!): ApprovePayoutPayload
   """
@@ -12123,6 +12677,13 @@ type CloseFindingPayload {
   not_found, validation_failed, version_mismatch, state_conflict.
   """
   resolvePayout("Which payout, and what the evidence shows." input: ResolvePayoutInput!): ResolvePayoutPayload
+  """
+  Close a PENDING or held payout whose beneficiary has the money already, as after a restore from a backup. The first operator
+  proposes it, which holds the payout; another operator confirms it by the same reference, and the payout is CANCELLED and its
+  claim counts it as paid. unblockPayout withdraws a proposal. Scope operator. Errors: not_found, validation_failed,
+  version_mismatch, state_conflict.
+  """
+  settlePayoutExternally("Which payout, and the evidence." input: SettlePayoutExternallyInput!): SettlePayoutExternallyPayload
 }
 
 extend type Payout {
@@ -12136,16 +12697,44 @@ type PayoutApproval {
   digest: String
   "How many different operators must approve."
   needed: Int!
+  "The account that it would go to while it waits, or went to; null without one and when it was returned or cancelled."
+  payoutMethod: PayoutDestination
   "The approvals, oldest first, those that were voided included."
   given: [Approval!]!
+}
+
+"The account that a payout goes to, as an operator sees it before approving."
+type PayoutDestination {
+  "The payout method."
+  payoutMethodId: ID!
+  "What kind of account."
+  type: AccountType!
+  "Whose account it is."
+  beneficiary: Beneficiary!
+  "As much of the number as may be shown, with its institution."
+  display: Display!
+  "Equal for equal accounts; reveals nothing."
+  fingerprint: String!
+  "Whether it can be paid to."
+  status: PayoutMethodStatus!
+  "When it was recorded."
+  recordedAt: DateTime!
+  "When it was verified; null before."
+  verifiedAt: DateTime
+  "It took another account's place: without an approval nothing is paid to it before this time. Null when it need not wait."
+  coolingOffUntil: DateTime
+  "When it last returned a payout of this claim; null when it never did."
+  returnedAt: DateTime
 }
 
 "One operator's consent."
 type Approval {
   "When."
   at: DateTime!
-  "Who."
+  "Who: the operator, as their issuer calls them."
   author: String!
+  "The issuer; with author it identifies the operator. Null when it was not recorded."
+  authorIssuer: String
   "What it named."
   digest: String!
   "Whether that is what would be paid now."
@@ -12170,7 +12759,10 @@ input ApprovePayoutInput {
   payoutId: ID!
   "Approve only if it still has this version; otherwise version_mismatch."
   version: Long
-  "Approve only if this is still what would be paid; see PayoutApproval."
+  """
+  PayoutApproval.digest as you saw it: the approval is refused with state_conflict when the amount or the account has changed since.
+  Name it always; without it the approval is for whatever would be paid at that moment.
+  """
   digest: String
   "Why, for operators' eyes, 1 to 2000 characters."
   note: String
@@ -12226,6 +12818,28 @@ input ResolvePayoutInput {
 
 "What was resolved."
 type ResolvePayoutPayload {
+  "The payout as it is now."
+  payout: Payout!
+  "As it was sent."
+  clientMutationId: String
+}
+
+"A payout that was paid already."
+input SettlePayoutExternallyInput {
+  "Which payout."
+  payoutId: ID!
+  "Settle only if it still has this version; otherwise version_mismatch."
+  version: Long
+  "The bank's reference of the payment, 1 to 255 bytes."
+  reference: String!
+  "The evidence, for operators' eyes, 1 to 2000 characters."
+  note: String!
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
+  clientMutationId: String
+}
+
+"What was settled, or waits for another operator's word."
+type SettlePayoutExternallyPayload {
   "The payout as it is now."
   payout: Payout!
   "As it was sent."
@@ -12312,10 +12926,12 @@ type Subscription {
     "Entries with a greater sequence; the whole story when left out."
     afterSequence: Long
   ): TimelineEntry!
-  "The feed of one partner: what happened, and what happens. Scope events:read. Errors: parameter_invalid, rate_limited."
+  "The feed of one partner: what happened, and what happens. Scope events:read. Errors: parameter_invalid, cursor_invalid, rate_limited."
   events(
     "Events with a greater sequence; the whole feed when left out."
     afterSequence: Long
+    "Generation of the event whose sequence that is; 1 when left out."
+    generation: Int
     "Any of these types; all when left out."
     types: [EventType!]
     "Id of the record they are about."
@@ -12433,6 +13049,8 @@ enum ObservationStage {
   PRELIMINARY
   "The source will not revise it any more in the ordinary course."
   FINAL
+  "The source withdrew it: it is never judged. Of an occurrence: no reading of it is left. Never what a product decides on."
+  RETRACTED
 }
 
 "On which side of a threshold a trigger is met."
@@ -12825,7 +13443,7 @@ enum DeliveryStatus {
   PENDING
   "The endpoint took it."
   DELIVERED
-  "It was tried for four days; retry it by hand."
+  "It was tried for 75.6 hours; retry it by hand."
   PARKED
 }
 
@@ -13090,6 +13708,8 @@ func (ec *executionContext) childFields_Adjudication(ctx context.Context, field 
 		return ec.fieldContext_Adjudication_operation(ctx, field)
 	case "author":
 		return ec.fieldContext_Adjudication_author(ctx, field)
+	case "authorIssuer":
+		return ec.fieldContext_Adjudication_authorIssuer(ctx, field)
 	case "payoutId":
 		return ec.fieldContext_Adjudication_payoutId(ctx, field)
 	case "note":
@@ -13114,6 +13734,8 @@ func (ec *executionContext) childFields_Approval(ctx context.Context, field grap
 		return ec.fieldContext_Approval_at(ctx, field)
 	case "author":
 		return ec.fieldContext_Approval_author(ctx, field)
+	case "authorIssuer":
+		return ec.fieldContext_Approval_authorIssuer(ctx, field)
 	case "digest":
 		return ec.fieldContext_Approval_digest(ctx, field)
 	case "holds":
@@ -13230,6 +13852,8 @@ func (ec *executionContext) childFields_AuditEntry(ctx context.Context, field gr
 		return ec.fieldContext_AuditEntry_actorKind(ctx, field)
 	case "actor":
 		return ec.fieldContext_AuditEntry_actor(ctx, field)
+	case "issuer":
+		return ec.fieldContext_AuditEntry_issuer(ctx, field)
 	case "client":
 		return ec.fieldContext_AuditEntry_client(ctx, field)
 	case "partner":
@@ -13408,6 +14032,8 @@ func (ec *executionContext) childFields_Capacity(ctx context.Context, field grap
 		return ec.fieldContext_Capacity_updatedAt(ctx, field)
 	case "author":
 		return ec.fieldContext_Capacity_author(ctx, field)
+	case "authorIssuer":
+		return ec.fieldContext_Capacity_authorIssuer(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Capacity", field.Name)
 }
@@ -13814,6 +14440,8 @@ func (ec *executionContext) childFields_Event(ctx context.Context, field graphql
 		return ec.fieldContext_Event_type(ctx, field)
 	case "sequence":
 		return ec.fieldContext_Event_sequence(ctx, field)
+	case "generation":
+		return ec.fieldContext_Event_generation(ctx, field)
 	case "subject":
 		return ec.fieldContext_Event_subject(ctx, field)
 	case "occurredAt":
@@ -14086,12 +14714,34 @@ func (ec *executionContext) childFields_Finding(ctx context.Context, field graph
 		return ec.fieldContext_Finding_line(ctx, field)
 	case "partner":
 		return ec.fieldContext_Finding_partner(ctx, field)
+	case "policyId":
+		return ec.fieldContext_Finding_policyId(ctx, field)
 	case "payoutId":
 		return ec.fieldContext_Finding_payoutId(ctx, field)
+	case "relatedPayoutId":
+		return ec.fieldContext_Finding_relatedPayoutId(ctx, field)
+	case "key":
+		return ec.fieldContext_Finding_key(ctx, field)
+	case "reference":
+		return ec.fieldContext_Finding_reference(ctx, field)
+	case "amount":
+		return ec.fieldContext_Finding_amount(ctx, field)
+	case "account":
+		return ec.fieldContext_Finding_account(ctx, field)
+	case "status":
+		return ec.fieldContext_Finding_status(ctx, field)
+	case "code":
+		return ec.fieldContext_Finding_code(ctx, field)
+	case "reportedAt":
+		return ec.fieldContext_Finding_reportedAt(ctx, field)
+	case "detail":
+		return ec.fieldContext_Finding_detail(ctx, field)
 	case "closedAt":
 		return ec.fieldContext_Finding_closedAt(ctx, field)
 	case "closedBy":
 		return ec.fieldContext_Finding_closedBy(ctx, field)
+	case "closedByIssuer":
+		return ec.fieldContext_Finding_closedByIssuer(ctx, field)
 	case "closedReason":
 		return ec.fieldContext_Finding_closedReason(ctx, field)
 	}
@@ -14108,6 +14758,18 @@ func (ec *executionContext) childFields_HistoryFault(ctx context.Context, field 
 		return ec.fieldContext_HistoryFault_detail(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type HistoryFault", field.Name)
+}
+
+func (ec *executionContext) childFields_HistoryLost(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "generation":
+		return ec.fieldContext_HistoryLost_generation(ctx, field)
+	case "sequence":
+		return ec.fieldContext_HistoryLost_sequence(ctx, field)
+	case "signedAt":
+		return ec.fieldContext_HistoryLost_signedAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type HistoryLost", field.Name)
 }
 
 func (ec *executionContext) childFields_HistoryProof(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -14132,6 +14794,8 @@ func (ec *executionContext) childFields_HistoryProof(ctx context.Context, field 
 		return ec.fieldContext_HistoryProof_publicKey(ctx, field)
 	case "faults":
 		return ec.fieldContext_HistoryProof_faults(ctx, field)
+	case "lost":
+		return ec.fieldContext_HistoryProof_lost(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type HistoryProof", field.Name)
 }
@@ -14422,6 +15086,8 @@ func (ec *executionContext) childFields_Moratorium(ctx context.Context, field gr
 		return ec.fieldContext_Moratorium_reason(ctx, field)
 	case "author":
 		return ec.fieldContext_Moratorium_author(ctx, field)
+	case "authorIssuer":
+		return ec.fieldContext_Moratorium_authorIssuer(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Moratorium", field.Name)
 }
@@ -14468,6 +15134,8 @@ func (ec *executionContext) childFields_MoratoriumRule(ctx context.Context, fiel
 		return ec.fieldContext_MoratoriumRule_updatedAt(ctx, field)
 	case "author":
 		return ec.fieldContext_MoratoriumRule_author(ctx, field)
+	case "authorIssuer":
+		return ec.fieldContext_MoratoriumRule_authorIssuer(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type MoratoriumRule", field.Name)
 }
@@ -14782,6 +15450,8 @@ func (ec *executionContext) childFields_PayoutApproval(ctx context.Context, fiel
 		return ec.fieldContext_PayoutApproval_digest(ctx, field)
 	case "needed":
 		return ec.fieldContext_PayoutApproval_needed(ctx, field)
+	case "payoutMethod":
+		return ec.fieldContext_PayoutApproval_payoutMethod(ctx, field)
 	case "given":
 		return ec.fieldContext_PayoutApproval_given(ctx, field)
 	}
@@ -14824,6 +15494,32 @@ func (ec *executionContext) childFields_PayoutCurvePoint(ctx context.Context, fi
 		return ec.fieldContext_PayoutCurvePoint_reached(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type PayoutCurvePoint", field.Name)
+}
+
+func (ec *executionContext) childFields_PayoutDestination(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "payoutMethodId":
+		return ec.fieldContext_PayoutDestination_payoutMethodId(ctx, field)
+	case "type":
+		return ec.fieldContext_PayoutDestination_type(ctx, field)
+	case "beneficiary":
+		return ec.fieldContext_PayoutDestination_beneficiary(ctx, field)
+	case "display":
+		return ec.fieldContext_PayoutDestination_display(ctx, field)
+	case "fingerprint":
+		return ec.fieldContext_PayoutDestination_fingerprint(ctx, field)
+	case "status":
+		return ec.fieldContext_PayoutDestination_status(ctx, field)
+	case "recordedAt":
+		return ec.fieldContext_PayoutDestination_recordedAt(ctx, field)
+	case "verifiedAt":
+		return ec.fieldContext_PayoutDestination_verifiedAt(ctx, field)
+	case "coolingOffUntil":
+		return ec.fieldContext_PayoutDestination_coolingOffUntil(ctx, field)
+	case "returnedAt":
+		return ec.fieldContext_PayoutDestination_returnedAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PayoutDestination", field.Name)
 }
 
 func (ec *executionContext) childFields_PayoutEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -15336,12 +16032,16 @@ func (ec *executionContext) childFields_RailAdoption(ctx context.Context, field 
 		return ec.fieldContext_RailAdoption_proposedAt(ctx, field)
 	case "proposedBy":
 		return ec.fieldContext_RailAdoption_proposedBy(ctx, field)
+	case "proposedByIssuer":
+		return ec.fieldContext_RailAdoption_proposedByIssuer(ctx, field)
 	case "reason":
 		return ec.fieldContext_RailAdoption_reason(ctx, field)
 	case "confirmedAt":
 		return ec.fieldContext_RailAdoption_confirmedAt(ctx, field)
 	case "confirmedBy":
 		return ec.fieldContext_RailAdoption_confirmedBy(ctx, field)
+	case "confirmedByIssuer":
+		return ec.fieldContext_RailAdoption_confirmedByIssuer(ctx, field)
 	case "confirmedReason":
 		return ec.fieldContext_RailAdoption_confirmedReason(ctx, field)
 	}
@@ -15434,18 +16134,50 @@ func (ec *executionContext) childFields_ReleasePayoutPayload(ctx context.Context
 	return nil, fmt.Errorf("no field named %q was found under type ReleasePayoutPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_ReleaseResumption(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_ReleaseResumption_id(ctx, field)
+	case "state":
+		return ec.fieldContext_ReleaseResumption_state(ctx, field)
+	case "startedAt":
+		return ec.fieldContext_ReleaseResumption_startedAt(ctx, field)
+	case "startedBy":
+		return ec.fieldContext_ReleaseResumption_startedBy(ctx, field)
+	case "startedByIssuer":
+		return ec.fieldContext_ReleaseResumption_startedByIssuer(ctx, field)
+	case "reason":
+		return ec.fieldContext_ReleaseResumption_reason(ctx, field)
+	case "acknowledge":
+		return ec.fieldContext_ReleaseResumption_acknowledge(ctx, field)
+	case "done":
+		return ec.fieldContext_ReleaseResumption_done(ctx, field)
+	case "total":
+		return ec.fieldContext_ReleaseResumption_total(ctx, field)
+	case "finishedAt":
+		return ec.fieldContext_ReleaseResumption_finishedAt(ctx, field)
+	case "refusal":
+		return ec.fieldContext_ReleaseResumption_refusal(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ReleaseResumption", field.Name)
+}
+
 func (ec *executionContext) childFields_ReleaseStop(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "stoppedAt":
 		return ec.fieldContext_ReleaseStop_stoppedAt(ctx, field)
 	case "stoppedBy":
 		return ec.fieldContext_ReleaseStop_stoppedBy(ctx, field)
+	case "stoppedByIssuer":
+		return ec.fieldContext_ReleaseStop_stoppedByIssuer(ctx, field)
 	case "reason":
 		return ec.fieldContext_ReleaseStop_reason(ctx, field)
 	case "resumedAt":
 		return ec.fieldContext_ReleaseStop_resumedAt(ctx, field)
 	case "resumedBy":
 		return ec.fieldContext_ReleaseStop_resumedBy(ctx, field)
+	case "resumedByIssuer":
+		return ec.fieldContext_ReleaseStop_resumedByIssuer(ctx, field)
 	case "resumeReason":
 		return ec.fieldContext_ReleaseStop_resumeReason(ctx, field)
 	case "acknowledged":
@@ -15478,6 +16210,8 @@ func (ec *executionContext) childFields_ResumeReleasesPayload(ctx context.Contex
 	switch field.Name {
 	case "releaseStop":
 		return ec.fieldContext_ResumeReleasesPayload_releaseStop(ctx, field)
+	case "resumption":
+		return ec.fieldContext_ResumeReleasesPayload_resumption(ctx, field)
 	case "clientMutationId":
 		return ec.fieldContext_ResumeReleasesPayload_clientMutationId(ctx, field)
 	}
@@ -15610,6 +16344,16 @@ func (ec *executionContext) childFields_SetMoratoriumRulePayload(ctx context.Con
 		return ec.fieldContext_SetMoratoriumRulePayload_clientMutationId(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type SetMoratoriumRulePayload", field.Name)
+}
+
+func (ec *executionContext) childFields_SettlePayoutExternallyPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "payout":
+		return ec.fieldContext_SettlePayoutExternallyPayload_payout(ctx, field)
+	case "clientMutationId":
+		return ec.fieldContext_SettlePayoutExternallyPayload_clientMutationId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SettlePayoutExternallyPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_SnoozeJobsPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -15792,6 +16536,8 @@ func (ec *executionContext) childFields_Violation(ctx context.Context, field gra
 		return ec.fieldContext_Violation_acknowledgedAt(ctx, field)
 	case "acknowledgedBy":
 		return ec.fieldContext_Violation_acknowledgedBy(ctx, field)
+	case "acknowledgedByIssuer":
+		return ec.fieldContext_Violation_acknowledgedByIssuer(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Violation", field.Name)
 }

@@ -31,7 +31,7 @@ type MutationResolver interface {
 	AddMessage(ctx context.Context, input node.AddMessageInput) (*node.AddMessagePayload, error)
 	AddAttachment(ctx context.Context, input node.AddAttachmentInput) (*node.AddAttachmentPayload, error)
 	StopReleases(ctx context.Context, input node.StopReleasesInput) (*node.StopReleasesPayload, error)
-	ResumeReleases(ctx context.Context, input node.ResumeReleasesInput) (*node.ReleaseStopPayload, error)
+	ResumeReleases(ctx context.Context, input node.ResumeReleasesInput) (*node.ResumeReleasesPayload, error)
 	RetryJobs(ctx context.Context, input node.RetryJobsInput) (*node.JobsPayload, error)
 	CancelJobs(ctx context.Context, input node.CancelJobsInput) (*node.JobsPayload, error)
 	SnoozeJobs(ctx context.Context, input node.SnoozeJobsInput) (*node.JobsPayload, error)
@@ -58,6 +58,7 @@ type MutationResolver interface {
 	ApprovePayout(ctx context.Context, input node.ApprovePayoutInput) (*node.PayoutPayload, error)
 	ReleasePayout(ctx context.Context, input node.ReleasePayoutInput) (*node.PayoutPayload, error)
 	ResolvePayout(ctx context.Context, input node.ResolvePayoutInput) (*node.PayoutPayload, error)
+	SettlePayoutExternally(ctx context.Context, input node.SettlePayoutExternallyInput) (*node.PayoutPayload, error)
 	CreateWebhookEndpoint(ctx context.Context, input node.CreateWebhookEndpointInput) (*node.WebhookSecretPayload, error)
 	ChangeWebhookEndpoint(ctx context.Context, input node.ChangeWebhookEndpointInput) (*node.ChangeWebhookEndpointPayload, error)
 	DeleteWebhookEndpoint(ctx context.Context, input node.WebhookEndpointInput) (*node.DeleteWebhookEndpointPayload, error)
@@ -80,6 +81,8 @@ type QueryResolver interface {
 	HistoryProof(ctx context.Context, partner *string) (*wire.HistoryProof, error)
 	Invariants(ctx context.Context) ([]*node.Invariant, error)
 	ReleaseStops(ctx context.Context) ([]*model.ReleaseStop, error)
+	ReleaseResumptions(ctx context.Context) ([]*model.ReleaseResumption, error)
+	ReleaseResumption(ctx context.Context, id string) (*model.ReleaseResumption, error)
 	JobCounts(ctx context.Context) ([]*model.JobCount, error)
 	FailingJobs(ctx context.Context) ([]*model.FailingJobs, error)
 	Jobs(ctx context.Context, first *int, after *string, filter *model.JobFilter) (*node.Connection[*node.Job], error)
@@ -585,6 +588,20 @@ func (ec *executionContext) field_Mutation_setMoratoriumRule_args(ctx context.Co
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (node.SetMoratoriumRuleInput, error) {
 			return ec.unmarshalNSetMoratoriumRuleInput2parapetᚋgraphᚋnodeᚐSetMoratoriumRuleInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_settlePayoutExternally_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (node.SettlePayoutExternallyInput, error) {
+			return ec.unmarshalNSettlePayoutExternallyInput2parapetᚋgraphᚋnodeᚐSettlePayoutExternallyInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -1515,6 +1532,20 @@ func (ec *executionContext) field_Query_quotes_args(ctx context.Context, rawArgs
 	return args, nil
 }
 
+func (ec *executionContext) field_Query_releaseResumption_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNID2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Query_statement_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -1850,8 +1881,8 @@ func (ec *executionContext) _Mutation_resumeReleases(ctx context.Context, field 
 			return ec.Resolvers.Mutation().ResumeReleases(ctx, fc.Args["input"].(node.ResumeReleasesInput))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *node.ReleaseStopPayload) graphql.Marshaler {
-			return ec.marshalOResumeReleasesPayload2ᚖparapetᚋgraphᚋnodeᚐReleaseStopPayload(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *node.ResumeReleasesPayload) graphql.Marshaler {
+			return ec.marshalOResumeReleasesPayload2ᚖparapetᚋgraphᚋnodeᚐResumeReleasesPayload(ctx, selections, v)
 		},
 		true,
 		false,
@@ -3025,6 +3056,50 @@ func (ec *executionContext) fieldContext_Mutation_resolvePayout(ctx context.Cont
 	return fc, nil
 }
 
+func (ec *executionContext) _Mutation_settlePayoutExternally(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_settlePayoutExternally(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().SettlePayoutExternally(ctx, fc.Args["input"].(node.SettlePayoutExternallyInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *node.PayoutPayload) graphql.Marshaler {
+			return ec.marshalOSettlePayoutExternallyPayload2ᚖparapetᚋgraphᚋnodeᚐPayoutPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_settlePayoutExternally(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SettlePayoutExternallyPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_settlePayoutExternally_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Mutation_createWebhookEndpoint(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -3945,6 +4020,82 @@ func (ec *executionContext) fieldContext_Query_releaseStops(_ context.Context, f
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_ReleaseStop(ctx, field)
 		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_releaseResumptions(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_releaseResumptions(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Query().ReleaseResumptions(ctx)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.ReleaseResumption) graphql.Marshaler {
+			return ec.marshalOReleaseResumption2ᚕᚖparapetᚋmodelᚐReleaseResumptionᚄ(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Query_releaseResumptions(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ReleaseResumption(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_releaseResumption(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_releaseResumption(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().ReleaseResumption(ctx, fc.Args["id"].(string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.ReleaseResumption) graphql.Marshaler {
+			return ec.marshalOReleaseResumption2ᚖparapetᚋmodelᚐReleaseResumption(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Query_releaseResumption(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ReleaseResumption(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_releaseResumption_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
 	}
 	return fc, nil
 }
@@ -5675,6 +5826,13 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
+		case "settlePayoutExternally":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_settlePayoutExternally(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
 		case "createWebhookEndpoint":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_createWebhookEndpoint(ctx, field)
@@ -6092,6 +6250,50 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 					}
 				}()
 				res = ec._Query_releaseStops(ctx, field)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "releaseResumptions":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_releaseResumptions(ctx, field)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "releaseResumption":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_releaseResumption(ctx, field)
 				if res == graphql.RequiredNull {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
@@ -6957,6 +7159,17 @@ func (ec *executionContext) marshalNPageInfo2ᚖparapetᚋgraphᚋnodeᚐPageInf
 		return graphql.Null
 	}
 	return ec._PageInfo(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalODateTime2timeᚐTime(ctx context.Context, v any) (time.Time, error) {
+	res, err := scalar.UnmarshalDateTime(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalODateTime2timeᚐTime(ctx context.Context, sel ast.SelectionSet, v time.Time) graphql.Marshaler {
+	_ = sel
+	res := scalar.MarshalDateTime(v)
+	return graphql.WrapContextMarshaler(ctx, res)
 }
 
 func (ec *executionContext) unmarshalODateTime2ᚖtimeᚐTime(ctx context.Context, v any) (*time.Time, error) {

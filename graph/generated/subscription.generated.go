@@ -17,7 +17,7 @@ import (
 
 type SubscriptionResolver interface {
 	ClaimTimeline(ctx context.Context, claimID string, afterSequence *int64) (<-chan *wire.TimelineEntry, error)
-	Events(ctx context.Context, afterSequence *int64, types []string, subject *string, partner *string) (<-chan *node.Event, error)
+	Events(ctx context.Context, afterSequence *int64, generation *int, types []string, subject *string, partner *string) (<-chan *node.Event, error)
 }
 
 // endregion ************************** generated!.gotpl **************************
@@ -57,30 +57,38 @@ func (ec *executionContext) field_Subscription_events_args(ctx context.Context, 
 		return nil, err
 	}
 	args["afterSequence"] = arg0
-	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "types",
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "generation",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["generation"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "types",
 		func(ctx context.Context, v any) ([]string, error) {
 			return ec.unmarshalOEventType2ᚕstringᚄ(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["types"] = arg1
-	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "subject",
+	args["types"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "subject",
 		func(ctx context.Context, v any) (*string, error) {
 			return ec.unmarshalOID2ᚖstring(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["subject"] = arg2
-	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "partner",
+	args["subject"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "partner",
 		func(ctx context.Context, v any) (*string, error) {
 			return ec.unmarshalOString2ᚖstring(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["partner"] = arg3
+	args["partner"] = arg4
 	return args, nil
 }
 
@@ -142,7 +150,7 @@ func (ec *executionContext) _Subscription_events(ctx context.Context, field grap
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Subscription().Events(ctx, fc.Args["afterSequence"].(*int64), fc.Args["types"].([]string), fc.Args["subject"].(*string), fc.Args["partner"].(*string))
+			return ec.Resolvers.Subscription().Events(ctx, fc.Args["afterSequence"].(*int64), fc.Args["generation"].(*int), fc.Args["types"].([]string), fc.Args["subject"].(*string), fc.Args["partner"].(*string))
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.Event) graphql.Marshaler {

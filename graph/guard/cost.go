@@ -16,14 +16,45 @@ const (
 	page     = model.DefaultPageSize // entries of a connection that names no number
 	mostPage = model.MaxPageSize     // entries of a connection that names too many; its resolver refuses
 
-	writing      = 500  // a mutation's own price: it locks, writes and tells others
-	summing      = 500  // a figure's: it goes through a whole book, a whole ledger, or all policies near an occurrence
-	proving      = 5000 // historyProof: it reads a partner's whole history
-	wholeSchema  = 1000 // __schema: every type there is
-	oneType      = 100  // __type
-	catalogued   = 20   // a type of event: its schema and example are 11 KB, where a record has half of one
+	writing      = 500   // a mutation's own price: it locks, writes and tells others
+	summing      = 2000  // a figure's: it goes through a whole book or a whole ledger
+	matching     = 500   // the policies of an occurrence: all that lie near it are judged
+	supposing    = 10000 // an exposure: the caller chooses a place and a size that touch many policies
+	proving      = 5000  // historyProof: it reads a partner's whole history
+	counting     = 20    // totalCount: it counts up to 10,000 rows
+	catalogued   = 60    // a type of event: its schema and example are 11 KB, where a record has half of one
 	unimaginable = math.MaxInt32
 )
+
+// recordCosts are the costs of records that take longer to read than the simplest, which
+// costs 1.
+var recordCosts = map[string]int{
+	"Quote":       15, // its history is every past event that would have paid
+	"Policy":      2,
+	"Claim":       2,
+	"Event":       5, // its data is read with it
+	"Product":     10,
+	"Explanation": 4, // a policy, judged
+	"Job":         2,
+	"Delivery":    2,
+}
+
+// fieldCosts are the costs of fields that hold long texts, by Type.field.
+var fieldCosts = map[string]int{
+	"Event.data":               15,
+	"TimelineEntry.data":       2,
+	"Message.body":             5, // 10,000 characters
+	"Claim.description":        2,
+	"Quote.metadata":           2, // 50 texts of 500 characters; so in every record
+	"Policy.metadata":          2,
+	"Claim.metadata":           2,
+	"WebhookEndpoint.metadata": 2,
+	"Job.args":                 2,
+	"Job.lastError":            2,
+	"Product.contextSchema":    5,
+	"DeliveryAttempt.answer":   1,
+	"Statement.csv":            8000, // 1 MiB, made of some 7,000 entries
+}
 
 // Names of the schema by which the guard knows what a type is.
 const (
@@ -42,10 +73,10 @@ const (
 // Cost is how many records and list entries an operation's resolvers can return:
 // 1 for each, and for each connection, whose first (or last, or 25) multiplies
 // what is selected on its nodes, and for each other list, which has as many entries
-// as lists tells; a mutation counts 500 besides, and so does a figure of a portfolio,
-// an exposure, a sum of the ledger and the policies of an occurrence. What comes with
-// its record is free: scalars, money, a cover, edges. Errors: validation_failed when there is no such
-// operation, and query_too_costly above the limit, with the cost all the same.
+// as lists tells. What takes longer to read costs more, as the constants and tables above
+// say. What comes with its record is free: short scalars, money, a cover, edges.
+// Errors: validation_failed when there is no such operation, and query_too_costly above
+// the limit, with the cost all the same.
 func (d *Document) Cost(operation string, variables map[string]any) (int, error) {
 	chosen := d.Operations.ForName(operation)
 	if chosen == nil && operation == "" {
@@ -104,18 +135,21 @@ func (c *costing) set(set ast.SelectionSet, on *ast.Definition, in around) int {
 }
 
 func (c *costing) field(f *ast.Field, on *ast.Definition, in around) int {
-	switch f.Name {
-	case "__schema":
-		return wholeSchema
-	case "__type":
-		return oneType
-	}
 	if on == nil {
 		return 0 // validation will refuse it
 	}
+	if on == c.schema.Query && (f.Name == "__schema" || f.Name == "__type") {
+		return c.introspectionCost(f)
+	}
 	definition := on.Fields.ForName(f.Name)
-	if definition == nil || !c.composite(definition) {
+	if definition == nil {
 		return 0
+	}
+	if !c.composite(definition) {
+		if f.Name == "totalCount" || f.Name == "totalCountExceeded" {
+			return counting
+		}
+		return fieldCosts[on.Name+"."+f.Name]
 	}
 	below := c.below(f, definition, in)
 	times := 1
@@ -129,8 +163,12 @@ func (c *costing) field(f *ast.Field, on *ast.Definition, in around) int {
 // sums is the price of going through a book, however few lines come of it.
 func sums(definition *ast.FieldDefinition, on *ast.Definition) int64 {
 	switch name := definition.Type.Name(); {
-	case on.Name == portfolio, name == exposure, name == explanations, name == statement, name == balance && on.Name != statement:
+	case on.Name == portfolio, name == statement, name == balance && on.Name != statement:
 		return summing
+	case name == exposure:
+		return supposing
+	case name == explanations:
+		return matching
 	default:
 		return 0
 	}
@@ -151,7 +189,7 @@ func (c *costing) own(definition *ast.FieldDefinition, on *ast.Definition) int {
 		return 0 // its node counts
 	case definition.Type.Elem != nil, strings.HasSuffix(name, connectionEnd), on == c.schema.Query,
 		returned.IsAbstractType(), slices.Contains(returned.Interfaces, record):
-		return 1
+		return max(1, recordCosts[name])
 	default:
 		return 0
 	}

@@ -54,11 +54,12 @@ type Work struct {
 type Guard struct {
 	schema *ast.Schema
 	limits Limits
+	totals totals
 }
 
 // New is a guard of a schema.
 func New(schema *ast.Schema, limits Limits) *Guard {
-	return &Guard{schema: schema, limits: limits}
+	return &Guard{schema: schema, limits: limits, totals: countSchema(schema)}
 }
 
 // Limit is the highest cost that is let through.

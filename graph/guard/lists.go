@@ -31,6 +31,7 @@ var lists = map[string]bound{
 	"Query.invariants":                    {entries: 50},
 	"Query.railIdentities":                {entries: 20}, // a bank's address and account, which change once in years
 	"Query.releaseStops":                  {entries: model.MaxPageSize},
+	"Query.releaseResumptions":            {entries: model.MaxPageSize},
 	"Leaving.orders":                      {entries: 100},
 	"Query.jobCounts":                     {entries: 100}, // a queue, kind and state that has jobs
 	"Query.failingJobs":                   {entries: 50},  // a kind that fails
@@ -39,6 +40,7 @@ var lists = map[string]bound{
 	"Query.findings":                      {entries: model.MaxPageSize},
 	"Invariant.violations":                {entries: model.MaxPageSize},
 	"HistoryProof.faults":                 {entries: 100},
+	"HistoryProof.lost":                   {entries: 20}, // one for each restore from a backup
 	"Statement.opening":                   {entries: len(model.LedgerAccounts()), ofCurrency: true},
 	"Statement.closing":                   {entries: len(model.LedgerAccounts()), ofCurrency: true},
 	"Portfolio.claimsByStatus":            {entries: 6, ofCurrency: true},

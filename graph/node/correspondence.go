@@ -1,8 +1,11 @@
 package node
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
 
 	"parapet/model"
 	"parapet/model/wire"
@@ -66,13 +69,14 @@ type AddAttachmentPayload struct {
 // AddAttachment keeps a document. Content that cannot be read is named together
 // with whatever else is wrong.
 func (r *Reader) AddAttachment(ctx context.Context, in AddAttachmentInput) (*AddAttachmentPayload, error) {
-	var err error
-	if in.Content, err = base64.StdEncoding.Strict().DecodeString(in.ContentBase64); err != nil {
-		in.Content = nil
+	content, err := base64.StdEncoding.Strict().DecodeString(in.ContentBase64)
+	if err == nil {
+		in.Content = bytes.NewReader(content)
+	} else {
 		ctx = model.WithFaults(ctx, model.FieldError{Pointer: "/content_base64", Code: "format", Detail: "Give the bytes in base64 (RFC 4648 section 4, padded)."})
 	}
-	client := in.ClientMutationID
-	in.ClientMutationID, in.ContentBase64 = nil, ""
+	client, digest := in.ClientMutationID, sha256.Sum256(content)
+	in.ClientMutationID, in.ContentBase64 = nil, hex.EncodeToString(digest[:]) // what makes the request the same
 	record, err := mutate(ctx, r, client, in, func(ctx context.Context, actor model.Actor, in AddAttachmentInput) (*wire.Attachment, error) {
 		return r.Service.AddAttachment(ctx, actor, in.ClaimID, in.AttachmentRequest)
 	})

@@ -16,6 +16,7 @@ type DecideClaimInput struct {
 	Amount           *wire.Money
 	ReasonCodes      []string
 	NextReviewAt     *time.Time
+	Message          *string
 	Note             *string
 	ClientMutationID *string
 }
@@ -29,7 +30,7 @@ type ClaimPayload struct {
 // DecideClaim approves, defers or declines a claim.
 func (r *Reader) DecideClaim(ctx context.Context, in DecideClaimInput) (*ClaimPayload, error) {
 	request := model.DecisionRequest{
-		ClaimID: in.ClaimID, Outcome: model.ClaimStatus(in.Outcome), Amount: in.Amount, NextReviewAt: in.NextReviewAt, Note: in.Note,
+		ClaimID: in.ClaimID, Outcome: model.ClaimStatus(in.Outcome), Amount: in.Amount, NextReviewAt: in.NextReviewAt, Message: in.Message, Note: in.Note,
 	}
 	for _, code := range in.ReasonCodes {
 		request.ReasonCodes = append(request.ReasonCodes, model.ReasonCode(code))

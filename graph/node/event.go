@@ -25,6 +25,7 @@ func (r *Reader) Event(ctx context.Context, id string) (*Event, error) {
 // EventFilter narrows the feed.
 type EventFilter struct {
 	AfterSequence *int64
+	Generation    *int
 	Types         []string
 	Subject       *string
 	Partner       *string
@@ -35,6 +36,7 @@ func (f *EventFilter) narrow() (narrowed model.EventFilter) {
 		return narrowed
 	}
 	narrowed.Subject, narrowed.Partner, narrowed.After = orEmpty(f.Subject), orEmpty(f.Partner), orEmpty(f.AfterSequence)
+	narrowed.Generation = orEmpty(f.Generation)
 	for _, kind := range f.Types {
 		narrowed.Types = append(narrowed.Types, model.EventType(kind))
 	}

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 
 	"parapet/model"
@@ -22,6 +23,7 @@ func (r *Reader) explanations(records []*wire.Explanation) []*Explanation {
 
 // Explain tells what an occurrence means for a policy. Errors: not_found.
 func (r *Reader) Explain(ctx context.Context, policy string, of model.OccurrenceRef) (*Explanation, error) {
+	of.Pointer = "/occurrence"
 	return one(r.explanations)(r.Service.Explain(ctx, r.Actor, policy, of))
 }
 
@@ -46,23 +48,24 @@ type Exposure struct {
 	page    *model.Page[wire.Explanation]
 }
 
-// Exposure supposes an occurrence. The first page comes with the sums, which every
-// policy concerned had to be judged for anyway.
+// Exposure supposes an occurrence. Its largest first page is read together with the
+// sums, for which every policy concerned has to be judged anyway.
 func (r *Reader) Exposure(ctx context.Context, occurrence model.AsIf, partner, product, currency *string) (*Exposure, error) {
 	in := model.ExposureRequest{Occurrence: occurrence, Partner: orEmpty(partner), Product: orEmpty(product), Currency: orEmpty(currency)}
 	e := &Exposure{read: r, request: in}
 	var err error
-	e.Exposure, e.page, err = r.Service.Expose(ctx, r.Actor, in, model.PageRequest{})
+	e.Exposure, e.page, err = r.Service.Expose(ctx, r.Actor, in, model.PageRequest{Limit: model.MaxPageSize})
 	return e, err
 }
 
 // Policies are those it touches, the largest payment first.
 func (e *Exposure) Policies(ctx context.Context, first *int, after *string, nearMisses bool) (*ExplanationConnection, error) {
-	if (first == nil || *first == model.DefaultPageSize) && after == nil && !nearMisses {
-		return e.read.explained(e.page, nil)
+	in := pageOf(first, after)
+	if size := cmp.Or(in.Limit, model.DefaultPageSize); after == nil && !nearMisses && size >= 1 && size <= model.MaxPageSize {
+		return e.read.explained(e.page.Head(size))
 	}
 	asked := e.request
 	asked.NearMisses = nearMisses
-	_, page, err := e.read.Service.Expose(ctx, e.read.Actor, asked, pageOf(first, after))
+	_, page, err := e.read.Service.Expose(ctx, e.read.Actor, asked, in)
 	return e.read.explained(page, err)
 }

@@ -56,9 +56,10 @@ type ResumeReleasesInput struct {
 	ClientMutationID *string
 }
 
-// ReleaseStopPayload is a stop as it is now.
-type ReleaseStopPayload struct {
+// ResumeReleasesPayload is a stop as it is now and the run that resumes releases.
+type ResumeReleasesPayload struct {
 	ReleaseStop      *model.ReleaseStop
+	Resumption       *model.ReleaseResumption
 	ClientMutationID *string
 }
 
@@ -84,7 +85,21 @@ func (r *Reader) StopReleases(ctx context.Context, in StopReleasesInput) (*StopR
 }
 
 // ResumeReleases lets payouts go out again.
-func (r *Reader) ResumeReleases(ctx context.Context, in ResumeReleasesInput) (*ReleaseStopPayload, error) {
-	stop, err := mutate(ctx, r, in.ClientMutationID, in.ResumeRequest, r.Service.ResumeReleases)
-	return &ReleaseStopPayload{stop, in.ClientMutationID}, err
+func (r *Reader) ResumeReleases(ctx context.Context, in ResumeReleasesInput) (*ResumeReleasesPayload, error) {
+	resumed, err := mutate(ctx, r, in.ClientMutationID, in.ResumeRequest, r.Service.ResumeReleases)
+	if err != nil {
+		return nil, err
+	}
+	return &ResumeReleasesPayload{resumed.Stop, resumed.Resumption, in.ClientMutationID}, nil
+}
+
+// ReleaseResumptions are the last runs that resume releases.
+func (r *Reader) ReleaseResumptions(ctx context.Context) ([]*model.ReleaseResumption, error) {
+	runs, err := r.Service.ReleaseResumptions(ctx, r.Actor, model.MaxPageSize)
+	return pointers(runs), err
+}
+
+// ReleaseResumption is one of them.
+func (r *Reader) ReleaseResumption(ctx context.Context, id string) (*model.ReleaseResumption, error) {
+	return r.Service.GetReleaseResumption(ctx, r.Actor, id)
 }

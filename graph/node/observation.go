@@ -15,6 +15,7 @@ import (
 // RecordObservationsInput is a batch of measurements.
 type RecordObservationsInput struct {
 	Observations     []ObservationInput
+	FinalTrack       bool
 	ClientMutationID *string
 }
 
@@ -52,9 +53,13 @@ func (r *Reader) observed(ctx context.Context, in RecordObservationsInput, sandb
 	if err != nil {
 		return nil, err
 	}
-	list, err := mutate(ctx, r, in.ClientMutationID, batch,
-		func(ctx context.Context, actor model.Actor, in []wire.ObservationInput) (*wire.List[wire.ObservationResult], error) {
-			results, err := r.Service.RecordObservations(ctx, actor, in, sandbox)
+	record := r.Service.RecordObservations
+	if in.FinalTrack {
+		record = r.Service.RecordFinalTrack
+	}
+	list, err := mutate(ctx, r, in.ClientMutationID, observationBatch{batch, in.FinalTrack},
+		func(ctx context.Context, actor model.Actor, in observationBatch) (*wire.List[wire.ObservationResult], error) {
+			results, err := record(ctx, actor, in.Observations, sandbox)
 			return &wire.List[wire.ObservationResult]{Data: results}, err
 		})
 	if err != nil {
@@ -67,6 +72,12 @@ func (r *Reader) observed(ctx context.Context, in RecordObservationsInput, sandb
 		}
 	}
 	return &RecordObservationsPayload{list.Data, in.ClientMutationID}, nil
+}
+
+// observationBatch is what identifies a request that is sent again.
+type observationBatch struct {
+	Observations []wire.ObservationInput
+	FinalTrack   bool
 }
 
 // place turns a pointer into an observation as REST writes it into one into the

@@ -58,6 +58,23 @@ func (r *Reader) ResolvePayout(ctx context.Context, in ResolvePayoutInput) (*Pay
 	return &PayoutPayload{payout, in.ClientMutationID}, err
 }
 
+// SettlePayoutExternallyInput is a payout that was paid already.
+type SettlePayoutExternallyInput struct {
+	PayoutID         string
+	Version          *int64
+	Reference        string
+	Note             string
+	ClientMutationID *string
+}
+
+// SettlePayoutExternally closes a payout as paid already, by two operators' word.
+func (r *Reader) SettlePayoutExternally(ctx context.Context, in SettlePayoutExternallyInput) (*PayoutPayload, error) {
+	request := model.SettlementRequest{PayoutID: in.PayoutID, Reference: in.Reference, Note: in.Note}
+	record, err := operate(ctx, r, in.ClientMutationID, in.PayoutID, in.Version, request, r.Service.SettlePayoutExternally)
+	payout, err := one(r.payouts)(record, err)
+	return &PayoutPayload{payout, in.ClientMutationID}, err
+}
+
 // Approval is who must consent to the payout and who did.
 func (p *Payout) Approval(ctx context.Context) (*model.PayoutApproval, error) {
 	return related(ctx, p.kin, p.ID, "approval", func(ctx context.Context) (map[string]*model.PayoutApproval, error) {

@@ -31,12 +31,7 @@ func written(s, mark string) graphql.ContextMarshaler {
 // notes are values of an operation that could not be read.
 type notes struct {
 	mu  sync.Mutex
-	all []noted
-}
-
-type noted struct {
-	at    ast.Path
-	fault model.FieldError
+	all map[*graphql.FieldContext][]model.FieldError
 }
 
 type notesKey struct{}
@@ -45,7 +40,7 @@ type notesKey struct{}
 // first: the field that it was meant for names it together with everything else
 // that is wrong. The value is zero then; who resolves a field asks Noted first.
 func Noting(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {
-	return next(context.WithValue(ctx, notesKey{}, new(notes)))
+	return next(context.WithValue(ctx, notesKey{}, &notes{all: map[*graphql.FieldContext][]model.FieldError{}}))
 }
 
 // unread notes that a value, or what is inside of it, could not be read; the error
@@ -59,9 +54,11 @@ func unread(ctx context.Context, code, detail string, inside ...string) error {
 	for _, name := range inside {
 		at = append(at, ast.PathName(name))
 	}
+	field := graphql.GetFieldContext(ctx)
+	at = at[min(len(at), len(field.Path())):]
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.all = append(n.all, noted{at, model.FieldError{Code: code, Detail: detail}})
+	n.all[field] = append(n.all[field], model.FieldError{Pointer: Pointer(at), Code: code, Detail: detail})
 	return nil
 }
 
@@ -74,17 +71,7 @@ func Noted(ctx context.Context) (faults []model.FieldError) {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if len(n.all) == 0 {
-		return nil
-	}
-	field := graphql.GetFieldContext(ctx).Path()
-	for _, each := range n.all {
-		if len(each.at) > len(field) && each.at[:len(field)].String() == field.String() {
-			each.fault.Pointer = Pointer(each.at[len(field):])
-			faults = append(faults, each.fault)
-		}
-	}
-	return faults
+	return n.all[graphql.GetFieldContext(ctx)]
 }
 
 // Pointer is an RFC 6901 pointer along a path.

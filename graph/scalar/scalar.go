@@ -113,7 +113,7 @@ func UnmarshalLong(ctx context.Context, v any) (int64, error) {
 		err = strconv.ErrSyntax
 	}
 	if err != nil {
-		return 0, unread(ctx, "type", "Give a whole number of at most 64 bits.")
+		return 0, unread(ctx, "type", "Give a whole number of at most 64 bits; money is in minor units: 1250 for 12.50 USD.")
 	}
 	return n, nil
 }

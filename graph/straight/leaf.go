@@ -27,6 +27,9 @@ func (r *run) word(in reflect.Type) put {
 var (
 	timeType    = reflect.TypeFor[time.Time]()
 	decimalType = reflect.TypeFor[decimal.Decimal]()
+
+	jsonType     = reflect.TypeFor[jsontext.Value]()
+	metadataType = reflect.TypeFor[map[string]string]()
 )
 
 // scalar writes a scalar as the library does with the functions it is bound to;
@@ -53,6 +56,14 @@ func (r *run) scalar(name string, in reflect.Type) put {
 	case "DateTime":
 		if in == timeType {
 			return r.instant
+		}
+	case "JSON":
+		if in == jsonType {
+			return r.json
+		}
+	case "Metadata":
+		if in == metadataType {
+			return r.metadata
 		}
 	case "Decimal":
 		switch {
@@ -97,4 +108,17 @@ func (r *run) by(marshal func(reflect.Value) graphql.Marshaler) put {
 		marshal(v).MarshalGQL(r.out)
 		return true
 	}
+}
+
+func (r *run) json(v reflect.Value) bool {
+	if v.Len() == 0 {
+		r.out.WriteString("null")
+		return true
+	}
+	r.out.Write(v.Bytes())
+	return true
+}
+
+func (r *run) metadata(v reflect.Value) bool {
+	return wire.EncodeTo(r.out, v.Interface()) == nil
 }

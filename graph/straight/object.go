@@ -47,7 +47,7 @@ func (r *run) object(definition *ast.Definition, in reflect.Type, selections ast
 		for _, s := range steps {
 			r.out.Write(s.key)
 			value, ok := s.get(v)
-			if !ok || !s.put(value) {
+			if !ok || !s.put(value) || r.out.Len()-r.charged > chargedAtOnce && !r.chargeOutput() {
 				return false
 			}
 		}
@@ -189,6 +189,8 @@ func plain(in reflect.Type, name string, given any) (reflect.Value, bool) {
 		value, err = scalar.UnmarshalString(given)
 	case name == "ID" && in.Kind() == reflect.String:
 		value, err = scalar.UnmarshalID(given)
+	case name == "Boolean" && in.Kind() == reflect.Bool:
+		value, err = scalar.UnmarshalBoolean(given)
 	default:
 		return reflect.Value{}, false
 	}

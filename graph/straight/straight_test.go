@@ -3,6 +3,7 @@ package straight_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,7 +14,10 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/validator/rules"
 
+	"parapet/graph/budget"
 	"parapet/graph/straight"
+	"parapet/internal/refusal"
+	"parapet/model"
 )
 
 const text = `
@@ -21,6 +25,7 @@ const text = `
 	enum Kind { BIG }
 	interface Named { name: String! }
 	type Query { owner: Owner owners: [Owner!] }
+	type Mutation { change: Owner }
 	type Owner implements Named {
 		name: String! kind: Kind! born: DateTime! share: Decimal! worth: Long! nick: String grown: Boolean! size: Float!
 		pets(first: Int!, called: String): [Pet!]! friend: Owner broken: String odd: Named
@@ -62,13 +67,7 @@ type pet struct{ Name string }
 // is left to the library.
 func ask(t *testing.T, document string, variables map[string]any, result any) string {
 	t.Helper()
-	schema := gqlparser.MustLoadSchema(&ast.Source{Input: text})
-	parsed, refused := gqlparser.LoadQueryWithRules(schema, document, rules.NewDefaultRules())
-	require.Empty(t, refused)
-	operation := &graphql.OperationContext{Variables: variables, Operation: parsed.Operations[0], Doc: parsed}
-	fields := graphql.CollectFields(operation, parsed.Operations[0].SelectionSet, []string{"Query"})
-	ctx := graphql.WithFieldContext(graphql.WithOperationContext(t.Context(), operation), &graphql.FieldContext{Object: "Query", Field: fields[0]})
-	got, err := straight.New(schema).AroundField(ctx, func(context.Context) (any, error) { return result, nil })
+	got, err := askUnder(t.Context(), t, document, variables, result)
 	require.NoError(t, err)
 	written, ok := got.(graphql.Marshaler)
 	if !ok {
@@ -78,6 +77,19 @@ func ask(t *testing.T, document string, variables map[string]any, result any) st
 	var out strings.Builder
 	written.MarshalGQL(&out)
 	return out.String()
+}
+
+// askUnder is ask under a context of its own; it returns what the library gets.
+func askUnder(ctx context.Context, t *testing.T, document string, variables map[string]any, result any) (any, error) {
+	t.Helper()
+	schema := gqlparser.MustLoadSchema(&ast.Source{Input: text})
+	parsed, refused := gqlparser.LoadQueryWithRules(schema, document, rules.NewDefaultRules())
+	require.Empty(t, refused)
+	operation := &graphql.OperationContext{Variables: variables, Operation: parsed.Operations[0], Doc: parsed}
+	object := map[ast.Operation]string{ast.Query: "Query", ast.Mutation: "Mutation"}[operation.Operation.Operation]
+	fields := graphql.CollectFields(operation, parsed.Operations[0].SelectionSet, []string{object})
+	ctx = graphql.WithFieldContext(graphql.WithOperationContext(ctx, operation), &graphql.FieldContext{Object: object, Field: fields[0]})
+	return straight.New(schema).AroundField(ctx, func(context.Context) (any, error) { return result, nil })
 }
 
 func mei() *owner {
@@ -105,4 +117,46 @@ func TestTheRestIsLeftToTheLibrary(t *testing.T) {
 	require.Empty(t, ask(t, `{ owner { pets(first: -1) { name } } }`, nil, mei()), "a panic")
 	require.Empty(t, ask(t, `{ owners { name } }`, nil, []*owner{nil}), "a null that may not be")
 	require.Empty(t, ask(t, `{ owner { name } }`, nil, struct{ Other string }{}), "a field without a member")
+}
+
+// named calls a function for its name.
+type named func()
+
+func (n named) Name() string { n(); return "Mei Lin" }
+
+func TestWritingStopsWhenTheBudgetIsExceeded(t *testing.T) {
+	t.Parallel()
+	written := 0
+	owner := struct{ named }{func() { written++ }}
+	owners := slices.Repeat([]*struct{ named }{&owner}, 1000)
+	_, err := askUnder(budget.With(t.Context(), budget.New(10<<10)), t, `{ owners { name } }`, nil, owners)
+	require.Equal(t, refusal.CodeQueryTooCostly, model.CodeOf(err))
+	require.Less(t, written, 200)
+
+	aliased := "{ owner { " + strings.Repeat("n", 1<<15) + ": name more: name } }"
+	written = 0
+	_, err = askUnder(budget.With(t.Context(), budget.New(10<<10)), t, aliased, nil, &owner)
+	require.Equal(t, refusal.CodeQueryTooCostly, model.CodeOf(err))
+	require.Equal(t, 1, written, "within one long record, too")
+}
+
+func TestWritingStopsWhenTheCallerLeaves(t *testing.T) {
+	t.Parallel()
+	ctx, leave := context.WithCancel(t.Context())
+	written := 0
+	owner := struct{ named }{func() {
+		if written++; written == 3 {
+			leave()
+		}
+	}}
+	_, err := askUnder(ctx, t, `{ owners { name } }`, nil, slices.Repeat([]*struct{ named }{&owner}, 1000))
+	require.ErrorIs(t, err, context.Canceled)
+	require.Equal(t, 3, written)
+}
+
+func TestMutationWhoseAnswerIsTooLargeIsNotDenied(t *testing.T) {
+	t.Parallel()
+	_, err := askUnder(budget.With(t.Context(), budget.New(10)), t, `mutation { change { name } }`, nil, mei())
+	require.Equal(t, refusal.CodeQueryTooCostly, model.CodeOf(err))
+	require.ErrorContains(t, err, "was carried out")
 }

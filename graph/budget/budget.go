@@ -1,0 +1,71 @@
+// Package budget bounds the memory that one operation allocates while it runs. The
+// cost of a document follows from its text alone: it cannot know how long the texts in
+// the records are, or how many fields fail.
+package budget
+
+import (
+	"context"
+	"sync/atomic"
+
+	"parapet/internal/refusal"
+	"parapet/model"
+)
+
+// Memory is the budget of an operation in bytes. With what is not charged, an operation
+// allocates at most 16 MiB.
+const Memory = 14 << 20
+
+// Bytes allocated by each step of an operation, as measured over the corpus of documents.
+const (
+	perByteRead    = 2    // the driver's copy and the decoded value
+	perRow         = 2048 // the row, its record and its node, without their texts
+	perByteWritten = 4    // two buffers, each of which doubles as it grows
+	perField       = 1536 // a field that gqlgen resolves on its own
+	perError       = 5120 // an error with its path and extensions
+)
+
+// Budget is the memory that an operation has left. Several goroutines may charge it.
+// Nothing is ever given back, so an exceeded budget stays exceeded. A nil budget is
+// unlimited.
+type Budget struct{ left atomic.Int64 }
+
+// New makes a budget of so many bytes.
+func New(memory int64) *Budget {
+	b := new(Budget)
+	b.left.Store(memory)
+	return b
+}
+
+type key struct{}
+
+// With adds a budget to the context. It is charged for every row that model reads under
+// that context.
+func With(ctx context.Context, b *Budget) context.Context {
+	return model.WithReadCharge(context.WithValue(ctx, key{}, b), func(bytes int) error { return b.charge(perByteRead*bytes + perRow) })
+}
+
+// From returns the budget of the operation, nil without one.
+func From(ctx context.Context) *Budget {
+	b, _ := ctx.Value(key{}).(*Budget)
+	return b
+}
+
+// ChargeOutput charges bytes of the answer. Errors: query_too_costly.
+func (b *Budget) ChargeOutput(bytes int) error { return b.charge(perByteWritten * bytes) }
+
+// ChargeField charges a field that gqlgen resolves on its own. Errors: query_too_costly.
+func (b *Budget) ChargeField() error { return b.charge(perField) }
+
+// ChargeError charges an error of the answer. Errors: query_too_costly.
+func (b *Budget) ChargeError() error { return b.charge(perError) }
+
+// Err returns query_too_costly once the budget is exceeded.
+func (b *Budget) Err() error { return b.charge(0) }
+
+func (b *Budget) charge(memory int) error {
+	if b == nil || b.left.Add(-int64(memory)) >= 0 {
+		return nil
+	}
+	return model.Fail(refusal.CodeQueryTooCostly,
+		"The answer, or the records it is made from, are too large: an answer has at most 3 MiB. Ask for fewer records with first, or in several queries.")
+}

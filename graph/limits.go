@@ -1,0 +1,168 @@
+package graph
+
+import (
+	"cmp"
+	"context"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"parapet/graph/budget"
+	"parapet/model"
+)
+
+const (
+	// maxOperations is how many operations of one partner (of one client, where there is
+	// no partner) run at once on this node. Subscriptions last for hours and have a limit
+	// of their own.
+	maxOperations = 16
+
+	// maxRootFields is how many root fields of one query are resolved at once. Each may
+	// hold a connection of the database, and other partners need some, too.
+	maxRootFields = 4
+)
+
+// operationCounter counts the running operations of each caller.
+type operationCounter struct {
+	mu     sync.Mutex
+	counts map[string]int
+}
+
+// acquire counts one more operation until release is called, once or more often.
+// Errors: rate_limited.
+func (c *operationCounter) acquire(actor model.Actor) (release func(), err error) {
+	caller := callerName(actor)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.counts[caller] >= maxOperations {
+		e := model.Fail(model.CodeRateLimited, "You have %d operations running on this server, the most allowed. Wait until one of them has been answered.", maxOperations)
+		e.RetryAfter = time.Second
+		return nil, e
+	}
+	c.counts[caller]++
+	return sync.OnceFunc(func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.counts[caller]--; c.counts[caller] == 0 {
+			delete(c.counts, caller)
+		}
+	}), nil
+}
+
+// callerName identifies the caller whose operations and streams are counted together.
+func callerName(actor model.Actor) string {
+	if actor.Partner == "" {
+		return "client/" + actor.Client
+	}
+	return "partner/" + actor.Partner
+}
+
+type rootSlotsKey struct{}
+
+// limitOperation gives each query and each mutation a budget. A subscription has none:
+// it sends one record at a time.
+func limitOperation(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {
+	if graphql.GetOperationContext(ctx).Operation.Operation == ast.Subscription {
+		return next(ctx)
+	}
+	ctx = context.WithValue(ctx, rootSlotsKey{}, make(chan struct{}, maxRootFields))
+	respond := next(budget.With(ctx, budget.New(budget.Memory)))
+	if graphql.GetOperationContext(ctx).Operation.Operation == ast.Mutation {
+		return respond
+	}
+	return func(ctx context.Context) *graphql.Response { return awaitResponse(ctx, respond) }
+}
+
+// awaitResponse waits for the response of a query. It returns nil when chargeField has
+// stopped the query.
+func awaitResponse(ctx context.Context, respond graphql.ResponseHandler) (response *graphql.Response) {
+	var panicked any
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		defer func() { panicked = recover() }()
+		response = respond(ctx)
+	}()
+	<-ended
+	switch {
+	case ctx.Err() != nil || budget.From(ctx).Err() != nil:
+		return nil // gqlgen panics over the values of fields that were stopped
+	case panicked != nil:
+		panic(panicked)
+	default:
+		return response
+	}
+}
+
+// limitRootFields makes a root field wait until fewer than maxRootFields are resolved.
+func limitRootFields(ctx context.Context, next graphql.RootResolver) graphql.Marshaler {
+	if slots, limited := ctx.Value(rootSlotsKey{}).(chan struct{}); limited {
+		slots <- struct{}{}
+		defer func() { <-slots }()
+	}
+	return next(ctx)
+}
+
+// budgetError returns query_too_costly for a query that has exceeded its budget: nothing
+// of it is answered. A mutation is always answered, because its caller must learn what
+// it has done; its remaining fields fail.
+func budgetError(ctx context.Context, operation *graphql.OperationContext) error {
+	if operation.Operation.Operation == ast.Query {
+		return budget.From(ctx).Err()
+	}
+	return nil
+}
+
+// chargeField charges a field to the budget. Once the budget is exceeded or the caller
+// has left it resolves nothing, and ends the goroutines of a query: gqlgen would go
+// through all remaining fields otherwise, a hundred thousand perhaps.
+func chargeField(ctx context.Context, next graphql.Resolver) (any, error) {
+	charged := budget.From(ctx)
+	if err := cmp.Or(ctx.Err(), charged.ChargeField()); err != nil {
+		if graphql.GetOperationContext(ctx).Operation.Operation == ast.Query {
+			runtime.Goexit()
+		}
+		return nil, err
+	}
+	result, err := next(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := charged.ChargeOutput(textLength(result)); err != nil {
+		return nil, err
+	}
+	return result, nil
+}
+
+// exemptMutation runs a mutation without charging the rows that it reads to do its work.
+// They do not follow from what its caller selects, and a mutation must not fail half way
+// because the fields before it were large.
+func exemptMutation(ctx context.Context, next graphql.Resolver) (any, error) {
+	if graphql.GetFieldContext(ctx).Object == "Mutation" {
+		ctx = model.WithReadCharge(ctx, nil)
+	}
+	return next(ctx)
+}
+
+// textLength is the length in bytes of a scalar that may be long, 0 for anything else.
+func textLength(result any) (bytes int) {
+	switch result := result.(type) {
+	case string:
+		return len(result)
+	case *string:
+		if result != nil {
+			return len(*result)
+		}
+	case jsontext.Value:
+		return len(result)
+	case map[string]string:
+		for key, value := range result {
+			bytes += len(key) + len(value)
+		}
+	}
+	return bytes
+}
