@@ -8,6 +8,9 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/danielgtaylor/huma/v2"
+
+	"parapet/internal/upload"
 	"parapet/model"
 	"parapet/model/wire"
 )
@@ -15,15 +18,31 @@ import (
 type attachmentRequest struct {
 	FileName      string  `json:"file_name" minLength:"1" maxLength:"255" doc:"A plain file name, without folders and control characters. Its extension is one of its type: .pdf, .png, .jpg or .jpeg, .webp, .heic or .heif, .csv, .json, .geojson or .json, .txt, .text, .log or .md; or it has none." example:"damage.pdf"`
 	ContentType   string  `json:"content_type" enum:"application/pdf,image/png,image/jpeg,image/webp,image/heic,text/csv,application/json,application/geo+json,text/plain" doc:"Must agree with what the bytes look like. Text, CSV, JSON and GeoJSON are UTF-8; JSON must parse, and GeoJSON be an object of a type of RFC 7946."`
-	ContentBase64 []byte  `json:"content_base64" doc:"The bytes in base64 (RFC 4648 section 4): at most 10 MiB before encoding."`
+	ContentBase64 content `json:"content_base64" doc:"The bytes in base64 (RFC 4648 section 4): at most 10 MiB before encoding."`
 	Purpose       *string `json:"purpose,omitzero" maxLength:"100"`
 	Description   *string `json:"description,omitzero" maxLength:"1000"`
 	SHA256        *string `json:"sha256,omitzero" doc:"Of the bytes, hexadecimal; checked when given."`
 }
 
+// content is the bytes of a document, which were decoded while they arrived.
+type content struct{ *upload.Content }
+
+// Schema is a string.
+func (content) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeString, ContentEncoding: "base64"}
+}
+
+// file is the content as the domain takes it; nil when there is none.
+func (c content) file() model.FileContent {
+	if c.Content == nil {
+		return nil
+	}
+	return c.Content
+}
+
 func (d *door) addAttachment(ctx context.Context, c *call, in attachmentRequest) (*wire.Attachment, error) {
 	return d.Service.AddAttachment(ctx, c.actor, c.path("claim_id"), model.AttachmentRequest{
-		FileName: in.FileName, ContentType: in.ContentType, Content: in.ContentBase64,
+		FileName: in.FileName, ContentType: in.ContentType, Content: in.ContentBase64.file(),
 		Purpose: in.Purpose, Description: in.Description, SHA256: in.SHA256,
 	})
 }

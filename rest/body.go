@@ -7,10 +7,12 @@ import (
 	"net"
 	"os"
 	"reflect"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"parapet/internal/strictjson"
+	"parapet/internal/upload"
 	"parapet/model"
 )
 
@@ -26,7 +28,7 @@ func decode[In any](c *call) (in In, faults []model.FieldError, err error) {
 	if err != nil {
 		return in, nil, err
 	}
-	if faults, err = parse(body, &in); err != nil {
+	if faults, err = parse(body, c.content, &in); err != nil {
 		return in, nil, err
 	}
 	return in, faults, c.idempotency(body)
@@ -43,7 +45,7 @@ func (c *call) bare() error {
 	if len(bytes.TrimSpace(body)) == 0 {
 		body = []byte("{}")
 	} else if err = c.written(); err == nil {
-		faults, err = parse(body, &struct{}{})
+		faults, err = parse(body, nil, &struct{}{})
 	}
 	switch {
 	case err != nil:
@@ -55,25 +57,76 @@ func (c *call) bare() error {
 	}
 }
 
-// body reads the whole body.
+// body reads the whole body, and of a document all but its content: that goes to
+// c.content. Errors: body_too_large, malformed_json, rate_limited.
 func (c *call) body() ([]byte, error) {
 	limit := c.route.limit
 	defer c.hurry()()
-	if c.request.ContentLength > limit {
-		return nil, c.tooLarge(limit)
+	incoming, err := c.receive(limit)
+	if err != nil {
+		return nil, err
 	}
-	body, err := io.ReadAll(io.LimitReader(c.request.Body, limit+1))
+	whole := &io.LimitedReader{R: incoming, N: limit + 1}
+	var body []byte
+	if c.route.content == "" {
+		body, err = io.ReadAll(whole)
+	} else {
+		body, c.content, err = upload.Extract(whole, c.route.content, bodyLimit)
+	}
 	switch {
-	case int64(len(body)) > limit:
+	case whole.N <= 0:
 		return nil, c.tooLarge(limit)
+	case errors.Is(err, upload.ErrTooLarge):
+		c.giveUpBody()
+		return nil, model.Fail(model.CodeBodyTooLarge, "Besides %s, a body has at most %d MiB.", c.route.content, bodyLimit>>20)
+	case upload.StoreFailed(err):
+		return nil, err
 	case err != nil:
 		return nil, c.cutOff(err)
 	}
 	return body, nil
 }
 
+// receive begins to take a body of at most limit bytes: it is charged against the
+// budget of its caller before it is read, and a chunked one as it comes.
+// Errors: body_too_large, rate_limited.
+func (c *call) receive(limit int64) (io.Reader, error) {
+	length := c.request.ContentLength
+	switch {
+	case length > limit:
+		return nil, c.tooLarge(limit)
+	case c.budget == nil:
+		return c.request.Body, nil
+	}
+	c.charge = c.budget.Open(holder(c.actor))
+	if length < 0 {
+		return c.charge.Reader(c.request.Body), nil
+	}
+	if exceeded := upload.AsExceeded(c.charge.Take(length)); exceeded != nil {
+		return nil, c.overBudget(exceeded)
+	}
+	return c.request.Body, nil
+}
+
+// overBudget refuses a body beside too many others that are being received.
+func (c *call) overBudget(exceeded *upload.Exceeded) error {
+	c.giveUpBody()
+	e := model.Fail(model.CodeRateLimited, "At most %d MiB of requests of %s are received at once. Wait until others were answered.", exceeded.Limit>>20, exceeded.Whose)
+	e.RetryAfter = time.Second
+	return e
+}
+
+// done lets go of what the request held.
+func (c *call) done() {
+	c.charge.Release()
+	_ = c.content.Close() // a file without a name; nothing can be done
+}
+
 // cutOff is a body that could not be read to its end.
 func (c *call) cutOff(err error) error {
+	if exceeded := upload.AsExceeded(err); exceeded != nil {
+		return c.overBudget(exceeded)
+	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		c.Header().Set("Connection", "close")
 		return model.Fail(model.CodeMalformedJSON, "The body did not arrive within %v.", bodyTimeout).Because(err)
@@ -90,11 +143,15 @@ const maxDrained = 32 << 20
 // answer only when they have sent everything, and would see a broken connection
 // instead. Who asks first whether to send is answered without.
 func (c *call) tooLarge(limit int64) error {
-	asks := c.request.ContentLength > limit && c.request.Header.Get("Expect") != ""
-	if asks || !drained(c.request.Body) {
+	c.giveUpBody()
+	return model.Fail(model.CodeBodyTooLarge, "A body has at most %d MiB here.", limit>>20)
+}
+
+// giveUpBody throws away what is still to come of a body.
+func (c *call) giveUpBody() {
+	if c.request.Header.Get("Expect") != "" || !drained(c.request.Body) {
 		c.Header().Set("Connection", "close")
 	}
-	return model.Fail(model.CodeBodyTooLarge, "A body has at most %d MiB here.", limit>>20)
 }
 
 // drained tells whether the body ended within the bound.
@@ -111,29 +168,34 @@ type selfParsing interface {
 // parse reads a whole JSON text into a request, strictly: what is not well formed
 // and what does not exist is an error. Everything that is missing or of the wrong
 // type is a fault; its member keeps its zero value.
-func parse(body []byte, request any) (faults []model.FieldError, err error) {
+func parse(body []byte, content *upload.Content, request any) (faults []model.FieldError, err error) {
 	if _, err := strictjson.Bounded(body); err != nil {
 		return nil, err
 	}
 	if own, ok := request.(selfParsing); ok {
 		return own.parse(body)
 	}
-	return parseInto(body, request)
+	return parseInto(body, content, request)
 }
 
-func parseInto(body []byte, request any) (faults []model.FieldError, err error) {
-	d := decoder{Decoder: jsontext.NewDecoder(bytes.NewBuffer(body))}
+func parseInto(body []byte, content *upload.Content, request any) (faults []model.FieldError, err error) {
+	d := decoder{Decoder: jsontext.NewDecoder(bytes.NewBuffer(body)), content: content}
 	if err := d.value(reflect.ValueOf(request).Elem()); err != nil {
-		return nil, strictjson.Malformed(err)
+		return nil, malformed(body, err, content)
 	}
 	_, end := d.ReadToken()
 	switch {
 	case !errors.Is(end, io.EOF):
-		return nil, strictjson.Malformed(end)
+		return nil, malformed(body, end, content)
 	case len(d.unknown) > 0:
 		return nil, model.Refuse(model.CodeUnknownField,
 			"The body has a member that does not exist; see errors", "The body has %s members that do not exist", d.unknown...)
 	default:
 		return d.wrong, nil
 	}
+}
+
+// malformed says where the body, with its content, goes wrong.
+func malformed(body []byte, err error, content *upload.Content) error {
+	return strictjson.MalformedCopy(body, content.Offset, err)
 }

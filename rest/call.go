@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"parapet/internal/refusal"
+	"parapet/internal/upload"
 	"parapet/model"
 )
 
@@ -37,6 +38,9 @@ type call struct {
 	cause      error           // why it failed, for the log
 	whole      bool            // the answer itself tells of its failure, whatever its status
 	cutShort   bool            // the connection ended before the request's body did
+	budget     *upload.Budget  // of bodies that are received at once; nil without one
+	charge     *upload.Charge  // what the body took of it
+	content    *upload.Content // what the body carried besides its JSON; nil for most
 	counted    bool            // the rate limit of the caller's address has counted it
 }
 
@@ -100,6 +104,7 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer unwatch()
 	c := newCall(w, r)
 	c.unbound = unwatch
+	c.budget = d.Bodies
 	c.readWithin = cmp.Or(d.ReadWithin, readTimeout)
 	if len(r.TransferEncoding) > 0 && r.ProtoMajor == 1 {
 		// net/http takes away a Content-Length beside it, so that nobody can see whether there
@@ -110,6 +115,7 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		c.began = d.Now()
 	}
 	ctx, ended := d.span(ctx, c, r)
+	defer c.done()
 	defer func() {
 		panicked := recover()
 		if panicked != nil {

@@ -29,12 +29,17 @@ func newCanon() *canon { return &canon{seen: map[string]string{}} }
 var (
 	variable = regexp.MustCompile(`\b[a-z]{3}_[0-9a-z]{26}\b|\b20[2-9]\d-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`)
 	opaque   = regexp.MustCompile(`"(?:next_cursor":"|hash":"|secret":"whsec_|receipt_hash":"sha256:)([^"]+)"`)
+	terms    = regexp.MustCompile(`"terms_hash":"sha256:([^"]+)"`)
 	dawn     = time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
 )
 
 // text is a text with everything variable in it made canonical.
 func (c *canon) text(text string) string {
-	for _, found := range opaque.FindAllStringSubmatch(text, -1) {
+	all := opaque.FindAllStringSubmatch(text, -1)
+	if strings.Contains(text, `"starts_at":"`) { // the terms name the instant
+		all = append(all, terms.FindAllStringSubmatch(text, -1)...)
+	}
+	for _, found := range all {
 		if !slices.Contains(c.opaque, found[1]) {
 			c.opaque = append(c.opaque, found[1], fmt.Sprintf("%0*d", len(found[1]), len(c.opaque)/2+1))
 		}

@@ -44,6 +44,10 @@ func (d *door) getClaim(ctx context.Context, c *call) (*wire.Claim, error) {
 	return d.Service.GetClaim(ctx, c.actor, c.path("claim_id"))
 }
 
+func (d *door) withdrawClaim(ctx context.Context, c *call) (*wire.Claim, error) {
+	return d.Service.WithdrawClaim(ctx, c.actor, model.WithdrawalRequest{ClaimID: c.path("claim_id")})
+}
+
 func (d *door) getTimeline(ctx context.Context, c *call, page model.PageRequest) (*model.Page[wire.TimelineEntry], error) {
 	return d.Service.GetTimeline(ctx, c.actor, c.path("claim_id"), page)
 }

@@ -4,10 +4,12 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"parapet/model"
+	"parapet/model/modeltest"
 	"parapet/model/wire"
 )
 
@@ -21,7 +23,7 @@ type endpoint struct {
 
 // An id in an address or a body; another of its kind was never given out.
 var (
-	anID    = regexp.MustCompile(`\b(quo|pol|clm|att|pay|evt|whe|dlv)_[0-9a-z]{26}\b`)
+	anID    = regexp.MustCompile(`\b(quo|pol|clm|att|pay|pmt|occ|evt|whe|dlv)_[0-9a-z]{26}\b`)
 	unknown = "${1}_01h455vb4pex5vsknk084sn02q"
 )
 
@@ -69,12 +71,18 @@ func (h *house) endpoints(t *testing.T) []endpoint {
 	fresh := h.Quote("quake-circle", nil)
 	of, payout := "/claims/"+claim.ID, "/payouts/"+claim.Payouts[0].ID
 	file := record[wire.Attachment](t, h.post(t, 201, "/v1"+of+"/attachments", body("/attachments")))
+	method := record[wire.PayoutMethod](t, h.post(t, 201, "/v1/payout_methods", `{"policy_id":"`+policy.ID+`",`+iban))
+	scheduled := h.Cover("quake-circle", modeltest.Context{"starts_at": h.Now().Add(48 * time.Hour).Format(time.RFC3339)})
+	waiting := record[wire.Claim](t, h.post(t, 201, "/v1/claims", `{"policy_id":"`+policy.ID+`"}`))
 	sent := h.hook(t)
 	return []endpoint{
 		{"POST", "/quotes", hualien, model.ScopeQuotesWrite, 201, 403},
 		{"GET", "/quotes/" + quote.ID, "", model.ScopeQuotesRead, 200, 404},
 		{"POST", "/policies", `{"quote_id":"` + fresh.ID + `"}`, model.ScopePoliciesWrite, 201, 404},
 		{"GET", "/policies/" + policy.ID, "", model.ScopePoliciesRead, 200, 404},
+		{"POST", "/policies/" + scheduled.ID + "/cancel", "", model.ScopePoliciesWrite, 200, 404},
+		{"POST", "/explain", `{"policy_id":"` + policy.ID + `","as_if":{"earthquake":{"location":{"latitude":23.98,"longitude":121.61},"magnitude":"7.0"}}}`, model.ScopePoliciesRead, 200, 404},
+		{"GET", "/occurrences/" + claim.Occurrence.ID, "", model.ScopePoliciesRead, 200, 404},
 		{"POST", "/claims", `{"policy_id":"` + policy.ID + `"}`, model.ScopeClaimsWrite, 201, 404},
 		{"GET", of, "", model.ScopeClaimsRead, 200, 404},
 		{"GET", of + "/timeline", "", model.ScopeClaimsRead, 200, 404},
@@ -84,6 +92,11 @@ func (h *house) endpoints(t *testing.T) []endpoint {
 		{"GET", of + "/messages", "", model.ScopeClaimsRead, 200, 404},
 		{"POST", "/payout_methods", `{"claim_id":"` + claim.ID + `",` + iban, model.ScopePayoutMethodsWrite, 201, 404},
 		{"GET", of + "/payout-methods", "", model.ScopeClaimsRead, 200, 404},
+		{"GET", "/policies/" + policy.ID + "/payout-methods", "", model.ScopeClaimsRead, 200, 404},
+		{"GET", "/payout_methods/" + method.ID, "", model.ScopeClaimsRead, 200, 404},
+		{"POST", "/claims/" + waiting.ID + "/withdraw", "", model.ScopeClaimsWrite, 200, 404},
+		{"GET", "/payouts?claim_id=" + claim.ID, "", model.ScopeClaimsRead, 200, 200},
+		{"GET", "/payouts?policy_id=" + policy.ID, "", model.ScopePayoutsRead, 200, 200},
 
 		{"GET", "/quotes", "", model.ScopeQuotesRead, 200, 200},
 		{"GET", "/policies", "", model.ScopePoliciesRead, 200, 200},

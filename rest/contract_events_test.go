@@ -99,7 +99,7 @@ func membersOfAnEvent(t *testing.T) {
 	for name := range event {
 		names = append(names, name)
 	}
-	require.ElementsMatch(t, []string{"id", "object", "type", "partner", "sequence", "subject", "occurred_at", "data", "hash", "created_at", "updated_at", "version"}, names)
+	require.ElementsMatch(t, []string{"id", "object", "type", "partner", "sequence", "generation", "subject", "occurred_at", "data", "hash", "created_at", "updated_at", "version"}, names)
 	require.Equal(t, []any{"event", "claim.approved", "acme"}, []any{event["object"], event["type"], event["partner"]})
 	require.Equal(t, map[string]any{"type": "claim", "id": claim.ID, "version": 2.0}, event["subject"])
 	require.Contains(t, event["data"], "object")

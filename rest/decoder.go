@@ -1,13 +1,15 @@
 package rest
 
 import (
-	"encoding/base64"
 	"reflect"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"parapet/internal/strictjson"
+	"parapet/internal/upload"
 	"parapet/model"
 	"parapet/model/money"
 	"parapet/model/wire"
@@ -19,6 +21,7 @@ import (
 type decoder struct {
 	*jsontext.Decoder
 
+	content *upload.Content // of the body; nil when it has none
 	unknown []model.FieldError
 	wrong   []model.FieldError
 	before  int // how many of wrong belong to earlier elements of a list
@@ -27,7 +30,7 @@ type decoder struct {
 var (
 	timeType     = reflect.TypeFor[time.Time]()
 	freeformType = reflect.TypeFor[jsontext.Value]()
-	bytesType    = reflect.TypeFor[[]byte]()
+	contentType  = reflect.TypeFor[content]()
 )
 
 // value reads the next value into v, whose type says what it must be.
@@ -51,7 +54,7 @@ func (d *decoder) value(v reflect.Value) error {
 		raw, err := d.ReadValue()
 		v.SetBytes(raw.Clone())
 		return err
-	case v.Type() == timeType, v.Type() == bytesType:
+	case v.Type() == timeType, v.Type() == contentType:
 		return d.text(v)
 	case v.Kind() == reflect.Struct:
 		return d.object(v)
@@ -67,7 +70,7 @@ func (d *decoder) value(v reflect.Value) error {
 // kindOf is how JSON of a type begins.
 func kindOf(t reflect.Type) jsontext.Kind {
 	switch {
-	case t == timeType, t == bytesType, t.Kind() == reflect.String:
+	case t == timeType, t == contentType, t.Kind() == reflect.String:
 		return '"'
 	case t == freeformType, t.Kind() == reflect.Struct, t.Kind() == reflect.Map:
 		return '{'
@@ -87,7 +90,7 @@ func wanted(t reflect.Type) string {
 		return wanted(t.Elem())
 	case t == timeType:
 		return "an RFC 3339 time with its zone, such as 2018-02-06T15:50:42Z"
-	case t == bytesType:
+	case t == contentType:
 		return "the bytes in base64 (RFC 4648 section 4, padded)"
 	}
 	switch kindOf(t) {
@@ -145,9 +148,8 @@ func (d *decoder) text(v reflect.Value) error {
 	switch into := v.Addr().Interface().(type) {
 	case *time.Time:
 		*into, ok = wire.Instant(token.String())
-	case *[]byte:
-		*into, err = base64.StdEncoding.Strict().DecodeString(token.String())
-		ok = err == nil
+	case *content:
+		*into, ok = content{d.content}, d.content != nil && !d.content.Unreadable
 	}
 	if !ok {
 		v.SetZero()
@@ -180,7 +182,11 @@ func (d *decoder) scalar(v reflect.Value) error {
 	}
 	if err != nil {
 		v.SetZero()
-		d.fault(d.here, "type", sentence("", v.Type()))
+		detail := sentence("", v.Type())
+		if here := d.here(); v.Kind() == reflect.Int64 && (strings.HasSuffix(here, "/amount") || strings.HasSuffix(here, "_amount")) {
+			detail = strictjson.WholeMoney
+		}
+		d.fault(d.here, "type", detail)
 	}
 	return nil
 }

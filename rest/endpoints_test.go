@@ -2,6 +2,7 @@ package rest_test
 
 import (
 	"encoding/base64"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model"
+	"parapet/model/trigger"
 	"parapet/model/wire"
 )
 
@@ -53,10 +55,12 @@ func TestFromQuoteToPayout(t *testing.T) {
 func TestMalformedIDsAreNotFound(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
-	for _, id := range []string{"x", "%00", "%FF", "quo_", "clm_01h455vb4pex5vsknk084sn02q", strings.Repeat("9", 5000), "quo_01H455VB4PEX5VSKNK084SN02Q", "quo_zzzzzzzzzzzzzzzzzzzzzzzzzz"} {
+	for _, id := range []string{"x", "%00", "%FF", "quo_", strings.Repeat("9", 5000), "quo_01H455VB4PEX5VSKNK084SN02Q", "quo_zzzzzzzzzzzzzzzzzzzzzzzzzz"} {
 		p := refused(t, h.expect(t, 404, request{"GET", "/v1/quotes/" + id, "", nil}))
 		require.Equal(t, "There is no quote with this id.", p.Detail)
 	}
+	p := refused(t, h.expect(t, 404, request{"GET", "/v1/quotes/clm_01h455vb4pex5vsknk084sn02q", "", nil}))
+	require.Equal(t, "There is no quote with this id. Ids of this kind begin with quo_, not clm_.", p.Detail)
 	refused(t, h.post(t, 404, "/v1/claims/%00/messages", `{"body":"x"}`, "Idempotency-Key: k"))
 	refused(t, h.post(t, 404, "/v1/policies", `{"quote_id":"\ud83d\ude00"}`))
 }
@@ -111,6 +115,39 @@ func TestObservationBatch(t *testing.T) {
 	require.Equal(t, string(model.CodeInsufficientScope), p.Code)
 	require.Contains(t, p.Detail, "usgs only")
 	require.Equal(t, 422, refused(t, h.as(t, "source", nil, request{"POST", "/v1/observations", `{"observations":[]}`, nil})).Status)
+}
+
+// A retraction is four members, and a final track retracts what it lacks.
+func TestRetractionAndFinalTrack(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	report := func(status int, body string) *reply {
+		response := h.as(t, "acme", nil, request{"POST", "/v1/sandbox/observations", body, nil})
+		require.Equal(t, status, response.StatusCode, "%s", response.Body)
+		return response
+	}
+	retraction := `{"source":"usgs","source_event_id":"felt","kind":"earthquake","stage":"retracted"}`
+	require.Equal(t, "not_found", refused(t, report(404, retraction)).Code)
+	report(201, h.quake(t, "felt"))
+	var kept map[string]any
+	require.NoError(t, wire.Decode(report(201, retraction).Body, &kept))
+	require.Equal(t, "retracted", kept["stage"])
+	require.Contains(t, kept, "occurred_at")
+	require.Contains(t, kept, "measures")
+	report(200, retraction)
+
+	fix := func(hour int, stage string) string {
+		return fmt.Sprintf(`{"source":"nhc","source_event_id":"AL012018","kind":"storm_fix","occurred_at":"2018-02-06T%02d:00:00Z","stage":%q,`+
+			`"location":{"latitude":20,"longitude":-60},"measures":{"wind":{"value":"70","unit":"kn"}}}`, hour, stage)
+	}
+	report(200, `{"observations":[`+fix(6, "preliminary")+`,`+fix(12, "preliminary")+`]}`)
+	track := `{"observations":[` + fix(6, "final") + `],"final_track":true}`
+	report(200, track)
+	var again wire.Observation
+	require.NoError(t, wire.Decode(report(200, strings.Replace(fix(12, "preliminary"), "preliminary", "retracted", 1)).Body, &again))
+	require.Equal(t, trigger.Retracted, again.Stage, "the final track lacks it")
+	require.Equal(t, "/final_track", refused(t, report(422, strings.Replace(track, `"final"`, `"preliminary"`, 1))).Errors[0].Pointer)
+	require.Equal(t, "unknown_field", refused(t, report(400, strings.TrimSuffix(fix(6, "final"), "}")+`,"final_track":true}`)).Code, "one fix is no track")
 }
 
 func TestAttachmentContent(t *testing.T) {

@@ -26,7 +26,8 @@ var (
 	deliveryStates    = words(model.DeliveryPending, model.DeliveryDelivered, model.DeliveryParked)
 	subscriptions     = append([]any{model.AllEvents}, eventTypes("")...)
 	observationKinds  = words(hazard.Earthquake, hazard.StormFix, hazard.StationDay)
-	observationStages = words(trigger.Preliminary, trigger.Final)
+	observationStages = words(trigger.Preliminary, trigger.Final, trigger.Retracted)
+	decidingStages    = words(trigger.Preliminary, trigger.Final)
 	placeKinds        = words(trigger.Circle, trigger.AtStation)
 	accountTypes      = words(account.TypeIBAN, account.TypeUSBankAccount, account.TypeMobileMoney)
 )
@@ -50,14 +51,15 @@ var enums = map[string]map[string][]any{
 	"ObservationResult": {"result": words(model.ResultCreated, model.ResultRevised, model.ResultUnchanged, model.ResultRejected)},
 	"Payout": {"status": states(model.PayoutArrows), "blocked_reason": words(model.BlockedMethodMissing, model.BlockedMethodUnverified,
 		model.BlockedApproval, model.BlockedRailRejected, model.BlockedRailMismatch, model.BlockedCompliance, model.BlockedOperator)},
-	"PayoutMethod": {"status": states(model.PayoutMethodArrows), "type": accountTypes},
-	"PayoutShape":  {"shape": words(trigger.Lump, trigger.Step, trigger.Linear, trigger.Tick)},
-	"Place":        {"kind": placeKinds},
+	"PayoutDestination": {"status": states(model.PayoutMethodArrows), "type": accountTypes},
+	"PayoutMethod":      {"status": states(model.PayoutMethodArrows), "type": accountTypes},
+	"PayoutShape":       {"shape": words(trigger.Lump, trigger.Step, trigger.Linear, trigger.Tick)},
+	"Place":             {"kind": placeKinds},
 	"Policy": {"status": states(model.PolicyArrows), "cover_phase": words(model.CoverScheduled, model.CoverWaiting,
 		model.CoverInForce, model.CoverEnded)},
 	"Product":       {"place": placeKinds},
 	"Quote":         {"status": states(model.QuoteArrows)},
-	"Trigger":       {"kind": observationKinds, "decides_on": observationStages, "direction": words(trigger.AtLeast, trigger.AtMost), "wind": words(trigger.LargerOfEnds, trigger.Interpolated)},
+	"Trigger":       {"kind": observationKinds, "decides_on": decidingStages, "direction": words(trigger.AtLeast, trigger.AtMost), "wind": words(trigger.LargerOfEnds, trigger.Interpolated)},
 	"USBankAccount": {"account_type": words(account.Checking, account.Savings)},
 	"Attempt":       {"error": words("timeout", "refused", "address", "tls", "dns", "connection", "redirect")},
 	"Delivery":      {"status": deliveryStates},

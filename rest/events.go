@@ -2,6 +2,7 @@ package rest
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"parapet/model"
@@ -9,7 +10,7 @@ import (
 )
 
 // eventFilters are the query parameters of the feed.
-var eventFilters = []string{"after_sequence", "types", "subject", "wait", "partner"}
+var eventFilters = []string{"after_sequence", "generation", "types", "subject", "wait", "partner"}
 
 func (d *door) getEvents(ctx context.Context, c *call, page model.PageRequest) (*model.Page[wire.Event], error) {
 	filter := c.query.events()
@@ -26,7 +27,7 @@ func (d *door) getEvent(ctx context.Context, c *call) (*wire.Event, error) {
 // events reads what narrows the feed.
 func (q *query) events() model.EventFilter {
 	filter := model.EventFilter{
-		Partner: q.word("partner"), Subject: q.word("subject"), After: q.whole("after_sequence"),
+		Partner: q.word("partner"), Subject: q.word("subject"), After: q.whole("after_sequence"), Generation: int(min(q.whole("generation"), math.MaxInt32)),
 		Wait: time.Duration(min(q.whole("wait"), 1<<20)) * time.Second,
 	}
 	for _, kind := range q.words("types") {

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/stretchr/testify/require"
@@ -32,6 +33,7 @@ func (s *story) tell(t *testing.T) {
 	claim := record[wire.Claim](t, call("createClaim: for a measured event", 201, "POST", "/claims", claiming))
 	call("createClaim: for a measured event", 200, "POST", "/claims", claiming)
 	call("createClaim: for an operator to decide", 201, "POST", "/claims", `{"policy_id":"`+policy.ID+`","origin":"approval","description":"The port was closed for three days.","requested_amount":{"amount":150000,"currency":"USD"}}`)
+	s.After(2 * time.Minute) // what happened within a minute may be one event
 	s.observe(t, "createSandboxObservations", "/sandbox/observations", s.quake(t, "rehearsal-1"))
 	of := "/claims/" + claim.ID
 	attachment := record[wire.Attachment](t, call("createAttachment", 201, "POST", of+"/attachments", `{"file_name":"rainfall.csv","content_type":"text/csv","content_base64":"ZGF5LG1tCjIwMTgtMDItMDYsMTIuNQoyMDE4LTAyLTA3LDMuMQo=","purpose":"evidence","description":"Rain on the two days.","sha256":"`+digest("day,mm\n2018-02-06,12.5\n2018-02-07,3.1\n")+`"}`))
@@ -39,6 +41,7 @@ func (s *story) tell(t *testing.T) {
 	call("createMessage", 201, "POST", of+"/messages", `{"body":"When will it be paid?"}`)
 	call("createPayoutMethod: IBAN of one claim", 201, "POST", "/payout_methods", `{"claim_id":"`+claim.ID+`",`+iban)
 	s.Work()
+	s.ask(t, policy.ID, claim)
 	call("getQuote", 200, "GET", "/quotes/"+quote.ID, "")
 	call("getPolicy", 200, "GET", "/policies/"+policy.ID, "")
 	claim = record[wire.Claim](t, call("getClaim", 200, "GET", of, ""))
@@ -46,13 +49,36 @@ func (s *story) tell(t *testing.T) {
 	for operation, path := range inOrder(map[string]string{
 		"listQuotes": "/quotes", "listPolicies": "/policies", "listClaims": "/claims?policy_id=" + policy.ID,
 		"listAttachments": of + "/attachments", "listMessages": of + "/messages", "listPayoutMethods": of + "/payout-methods", "listPayouts": of + "/payouts",
+		"listAllPayouts": "/payouts?status=released", "listPolicyPayoutMethods": "/policies/" + policy.ID + "/payout-methods",
 	}) {
 		call(operation, 200, "GET", path, "")
 	}
 	page := record[wire.List[wire.TimelineEntry]](t, call("listTimeline", 200, "GET", of+"/timeline?limit=2", ""))
 	call("listTimeline", 200, "GET", of+"/timeline?cursor="+*page.NextCursor, "")
 	s.pay(t, policy.ID)
+	s.takeBack(t, policy.ID)
 	s.hook(t)
+}
+
+// ask reads what happened, and what it means.
+func (s *story) ask(t *testing.T, policy string, claim *wire.Claim) {
+	t.Helper()
+	s.call(t, "getOccurrence", 200, "GET", "/occurrences/"+claim.Occurrence.ID, "")
+	of := `{"policy_id":"` + policy + `",`
+	s.call(t, "explainOccurrence: what happened", 200, "POST", "/explain", of+`"source_event":{"source":"usgs","id":"us1000chhc"}}`)
+	s.call(t, "explainOccurrence: an earthquake that might happen", 200, "POST", "/explain", of+`"as_if":{"earthquake":{"location":{"latitude":23.9,"longitude":121.7},"magnitude":"7.1"}}}`)
+	s.call(t, "explainOccurrence: a storm that might happen", 200, "POST", "/explain", of+`"as_if":{"storm":{"fixes":[{"location":{"latitude":24.5,"longitude":-81.5},"wind_kn":"115"}]}}}`)
+}
+
+// takeBack cancels cover that has not begun, and withdraws a claim.
+func (s *story) takeBack(t *testing.T, policy string) {
+	t.Helper()
+	begins := s.Now().Add(48 * time.Hour).Format(time.RFC3339)
+	quote := record[wire.Quote](t, s.call(t, "createQuote: cover that begins later", 201, "POST", "/quotes", `{"product":"quake-circle","context":{"partner":"acme","starts_at":"`+begins+`"}}`))
+	later := record[wire.Policy](t, s.post(t, 201, "/v1/policies", `{"quote_id":"`+quote.ID+`"}`))
+	s.call(t, "cancelPolicy", 200, "POST", "/policies/"+later.ID+"/cancel", "")
+	claim := record[wire.Claim](t, s.post(t, 201, "/v1/claims", `{"policy_id":"`+policy+`","description":"The sign fell down."}`))
+	s.call(t, "withdrawClaim", 200, "POST", "/claims/"+claim.ID+"/withdraw", "")
 }
 
 // hook has what happened sent to an endpoint.
@@ -103,7 +129,7 @@ func (s *story) observe(t *testing.T, operation, path, quake string) {
 	fix := `{"source":"nhc","source_event_id":"AL092017","kind":"storm_fix","occurred_at":"` + at + `,"stage":"preliminary","location":{"latitude":24.5,"longitude":-81.5},"measures":{"wind":{"value":"115","unit":"kn"},"pressure":{"value":"929","unit":"hPa"}}}`
 	day := `{"source":"ghcn","source_event_id":"Seattle","kind":"station_day","occurred_at":"2026-11-19T00:00:00Z","stage":"final","station":"Seattle","measures":{"precipitation":{"value":"12.5","unit":"mm"}}}`
 	batch := map[string]string{ // the source may speak for usgs only
-		"/observations":         strings.Replace(quake, "us1000chhc", "us6000m0xl", 1) + `,` + quake + `,` + fix,
+		"/observations":         strings.NewReplacer("us1000chhc", "us6000m0xl", `"6.4"`, `"4.9"`).Replace(quake) + `,` + quake + `,` + fix,
 		"/sandbox/observations": fix + `,` + day + `,` + quake,
 	}[path]
 	s.call(t, operation+": batch", 200, "POST", path, `{"observations":[`+batch+`]}`)
@@ -114,7 +140,8 @@ func (s *story) pay(t *testing.T, policy string) {
 	t.Helper()
 	payee := `{"policy_id":"` + policy + `","beneficiary":{"name":"Lin Mei-hua","country":"TW"},"currency":"USD",`
 	s.call(t, "createPayoutMethod: US account of a policy", 201, "POST", "/payout_methods", payee+`"type":"us_bank_account","us_bank_account":{"routing_number":"021000021","account_number":"000123456789","account_type":"checking"}}`)
-	s.call(t, "createPayoutMethod: mobile money", 201, "POST", "/payout_methods", payee+`"type":"mobile_money","mobile_money":{"msisdn":"+254712345678","provider":"mpesa"}}`)
+	method := record[wire.PayoutMethod](t, s.call(t, "createPayoutMethod: mobile money", 201, "POST", "/payout_methods", payee+`"type":"mobile_money","mobile_money":{"msisdn":"+254712345678","provider":"mpesa"}}`))
+	s.call(t, "getPayoutMethod", 200, "GET", "/payout_methods/"+method.ID, "")
 }
 
 // inOrder goes over a map by name, so that the story is the same every time.

@@ -18,6 +18,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"parapet/internal/refusal"
+	"parapet/internal/upload"
 	"parapet/model"
 )
 
@@ -56,6 +57,9 @@ type Config struct {
 	// from everybody else; nil means 1000 requests a second, 2000 in one go, on this
 	// node alone, and nothing where Limiter is Unlimited.
 	Strangers Limiter
+	// Bodies bounds the bytes of requests that are received at once; nil leaves them
+	// unbounded.
+	Bodies *upload.Budget
 	// ReadWithin is how long a caller may take to read an answer; 30 s when zero.
 	ReadWithin time.Duration
 	// Tracer makes a span of every request; nil makes none.

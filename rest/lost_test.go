@@ -157,7 +157,7 @@ func TestLostDatabase(t *testing.T) {
 // filled is a path with ids that could be.
 func filled(path string) string {
 	for name, id := range map[string]string{
-		"quote_id": "quo", "policy_id": "pol", "claim_id": "clm", "attachment_id": "att", "payout_id": "pay",
+		"quote_id": "quo", "policy_id": "pol", "claim_id": "clm", "attachment_id": "att", "payout_id": "pay", "payout_method_id": "pmt", "occurrence_id": "occ",
 		"event_id": "evt", "endpoint_id": "whe", "delivery_id": "dlv",
 	} {
 		path = strings.ReplaceAll(path, "{"+name+"}", id+"_01h455vb4pex5vsknk084sn02q")
@@ -174,6 +174,7 @@ func body(path string) string {
 	return map[string]string{
 		"quotes": hualien, "policies": `{"quote_id":"quo_01h455vb4pex5vsknk084sn02q"}`, "claims": `{"policy_id":"pol_01h455vb4pex5vsknk084sn02q"}`,
 		"attachments": `{"file_name":"a.txt","content_type":"text/plain","content_base64":"aGVsbG8="}`, "messages": `{"body":"hello"}`,
+		"explain":           `{"policy_id":"pol_01h455vb4pex5vsknk084sn02q","source_event":{"source":"usgs","id":"x"}}`,
 		"webhook_endpoints": `{"url":"https://hooks.example.com"}`,
 		"payout_methods":    `{"claim_id":"clm_01h455vb4pex5vsknk084sn02q",` + iban,
 	}[last]

@@ -18,19 +18,21 @@ type observationsRequest struct {
 	one   wire.ObservationInput
 	batch []wire.ObservationInput
 	many  bool // whether it is a batch
+	final bool // whether the batch is the final track of a storm
 }
 
 type observationBatch struct {
 	Observations []wire.ObservationInput `json:"observations" minItems:"1" maxItems:"1000" doc:"Each is judged alone: a wrong one is rejected, the others are kept."`
+	FinalTrack   bool                    `json:"final_track,omitzero"`
 }
 
 func (in *observationsRequest) parse(body []byte) (faults []model.FieldError, err error) {
 	if in.many = batched(body); !in.many {
-		return parseInto(body, &in.one)
+		return parseInto(body, nil, &in.one)
 	}
 	var batch observationBatch
-	faults, err = parseInto(body, &batch)
-	in.batch = batch.Observations
+	faults, err = parseInto(body, nil, &batch)
+	in.batch, in.final = batch.Observations, batch.FinalTrack
 	return faults, err
 }
 
@@ -84,6 +86,10 @@ func (d *door) observed(ctx context.Context, c *call, in observationsRequest, sa
 		record, created, err := d.Service.RecordObservation(ctx, c.actor, in.one, sandbox)
 		return &observationsAnswer{record}, created, err
 	}
-	results, err := d.Service.RecordObservations(ctx, c.actor, in.batch, sandbox)
+	record := d.Service.RecordObservations
+	if in.final {
+		record = d.Service.RecordFinalTrack
+	}
+	results, err := record(ctx, c.actor, in.batch, sandbox)
 	return &observationsAnswer{wire.List[wire.ObservationResult]{Object: "list", Data: results}}, false, err
 }

@@ -72,15 +72,17 @@ func (r *route) documentedParameters() []*huma.Param {
 }
 
 var pathParameters = map[string]string{
-	"quote_id":      "Id of a quote, quo_….",
-	"policy_id":     "Id of a policy, pol_….",
-	"claim_id":      "Id of a claim, clm_….",
-	"attachment_id": "Id of an attachment of the claim, att_….",
-	"payout_id":     "Id of a payout, pay_….",
-	"event_id":      "Id of an event, evt_….",
-	"endpoint_id":   "Id of a webhook endpoint, whe_….",
-	"delivery_id":   "Id of a delivery, dlv_….",
-	"key":           "Key of a product, such as quake-circle.",
+	"quote_id":         "Id of a quote, quo_….",
+	"policy_id":        "Id of a policy, pol_….",
+	"claim_id":         "Id of a claim, clm_….",
+	"attachment_id":    "Id of an attachment of the claim, att_….",
+	"payout_id":        "Id of a payout, pay_….",
+	"payout_method_id": "Id of a payout method, pmt_….",
+	"occurrence_id":    "Id of an occurrence, occ_….",
+	"event_id":         "Id of an event, evt_….",
+	"endpoint_id":      "Id of a webhook endpoint, whe_….",
+	"delivery_id":      "Id of a delivery, dlv_….",
+	"key":              "Key of a product, such as quake-circle.",
 }
 
 func (r *route) documentedFilter(name string) *huma.Param {
@@ -91,7 +93,9 @@ func (r *route) documentedFilter(name string) *huma.Param {
 	case "product":
 		p.Description = "Only records of this product, by its key."
 	case "policy_id":
-		p.Description = "Only claims under this policy."
+		p.Description = "Only records under this policy."
+	case "claim_id":
+		p.Description = "Only payouts of this claim."
 	case "partner_reference":
 		p.Description = "Only the record with this name of yours."
 	case "created_from":
@@ -100,6 +104,8 @@ func (r *route) documentedFilter(name string) *huma.Param {
 		p.Description, p.Schema.Format = "Only records created before this instant.", "date-time"
 	case "after_sequence":
 		p.Description, p.Schema = "Only events with a greater sequence: that of the last event you have, or 0 for all.", count()
+	case "generation":
+		p.Description, p.Schema = "Generation of the event whose sequence is given; 1 when left out. After a restore from a backup the sequences after its end name other events: an after_sequence of an older generation beyond it is 400 cursor_invalid.", count()
 	case "types":
 		p.Description, p.Example = "Only events of these types, with commas between.", "claim.approved,payout.released"
 	case "subject":

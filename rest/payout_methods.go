@@ -37,3 +37,11 @@ func (d *door) recordPayoutMethod(ctx context.Context, c *call, in payoutMethodR
 func (d *door) getPayoutMethods(ctx context.Context, c *call, page model.PageRequest) (*model.Page[wire.PayoutMethod], error) {
 	return d.Service.GetPayoutMethods(ctx, c.actor, c.path("claim_id"), page)
 }
+
+func (d *door) getPolicyPayoutMethods(ctx context.Context, c *call, page model.PageRequest) (*model.Page[wire.PayoutMethod], error) {
+	return d.Service.GetPolicyPayoutMethods(ctx, c.actor, c.path("policy_id"), page)
+}
+
+func (d *door) getPayoutMethod(ctx context.Context, c *call) (*wire.PayoutMethod, error) {
+	return d.Service.GetPayoutMethod(ctx, c.actor, c.path("payout_method_id"))
+}

@@ -34,3 +34,7 @@ func (d *door) getPolicies(ctx context.Context, c *call, filter model.Filter, pa
 func (d *door) getPolicy(ctx context.Context, c *call) (*wire.Policy, error) {
 	return d.Service.GetPolicy(ctx, c.actor, c.path("policy_id"))
 }
+
+func (d *door) cancelPolicy(ctx context.Context, c *call) (*wire.Policy, error) {
+	return d.Service.CancelPolicy(ctx, c.actor, model.CancellationRequest{PolicyID: c.path("policy_id")})
+}

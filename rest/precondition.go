@@ -80,6 +80,9 @@ func heldQuote(_ *call, in any) string { return in.(bindRequest).QuoteID }
 // heldPolicy is the policy that is asked to pay.
 func heldPolicy(_ *call, in any) string { return in.(claimRequest).PolicyID }
 
+// heldPolicyInPath is the policy that is changed.
+func heldPolicyInPath(c *call, _ any) string { return c.path("policy_id") }
+
 // heldPayee is the claim or the policy that a payout method serves.
 func heldPayee(_ *call, in any) string {
 	request := in.(payoutMethodRequest)

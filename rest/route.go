@@ -28,6 +28,7 @@ type route struct {
 	made     reflect.Type // what 201 answers, where 200 can answer more; nil otherwise
 	statuses []int        // of success, the usual one first
 	limit    int64        // bytes of the request's body
+	content  string       // the member that is a file in base64; empty for most
 	located  bool         // 201 carries the Location of the record
 	listed   bool         // takes limit and cursor
 	filters  []string     // further query parameters
@@ -160,6 +161,16 @@ func acts[Out any](path string, scope model.Scope, status int, do func(context.C
 	}
 }
 
+// answers is a POST that asks something and changes nothing.
+func answers[In, Out any](path string, scope model.Scope, do func(context.Context, *call, In) (*Out, error)) route {
+	r := records(path, scope, func(ctx context.Context, c *call, in In) (*Out, bool, error) {
+		answer, err := do(ctx, c, in)
+		return answer, false, err
+	})
+	r.statuses = []int{http.StatusOK}
+	return r
+}
+
 // removes is a DELETE of one record.
 func removes(path string, scope model.Scope, do func(context.Context, *call) error) route {
 	return route{
@@ -203,6 +214,9 @@ func (r route) atLocation() route { r.located = true; return r }
 
 // upTo sets the bound of the body.
 func (r route) upTo(limit int64) route { r.limit = limit; return r }
+
+// carrying names the member that is a file in base64.
+func (r route) carrying(member string) route { r.content = member; return r }
 
 // rehearsed exists in development only.
 func (r route) rehearsed() route { r.sandbox = true; return r }

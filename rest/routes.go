@@ -43,6 +43,10 @@ func (d *door) cover() []route {
 			named("listPolicies", "Policies", "List policies", "Newest first."),
 		reads("/policies/{policy_id}", model.ScopePoliciesRead, d.getPolicy).
 			named("getPolicy", "Policies", "Read a policy", ""),
+		acts("/policies/{policy_id}/cancel", model.ScopePoliciesWrite, http.StatusOK, d.cancelPolicy).refuses(model.CodeStateConflict).heldTo(heldPolicyInPath).
+			named("cancelPolicy", "Policies", "Cancel a policy", "Before its cover begins; the premium is reversed. Afterwards it is 409 state_conflict: operators end cover that has begun."),
+		answers("/explain", model.ScopePoliciesRead, d.explain).
+			named("explainOccurrence", "Policies", "Explain an occurrence", "What something that happened, or that might happen, means for a policy: paid or not, every number, and why in sentences, by the function that decides claims. Name exactly one of occurrence_id, source_event and as_if. Nothing is written but the answer under an Idempotency-Key."),
 	}
 }
 
@@ -55,18 +59,20 @@ func (d *door) claims() []route {
 			named("listClaims", "Claims", "List claims", "Newest first, each with its payouts. Those that matching opened are here too."),
 		reads("/claims/{claim_id}", model.ScopeClaimsRead, d.getClaim).
 			named("getClaim", "Claims", "Read a claim", "With its determination, decision and payouts."),
+		acts("/claims/{claim_id}/withdraw", model.ScopeClaimsWrite, http.StatusOK, d.withdrawClaim).refuses(model.CodeStateConflict).heldTo(heldClaim).
+			named("withdrawClaim", "Claims", "Withdraw a claim", "Takes back a claim that is opened or deferred. Nothing was reserved for it, and its occurrence is not claimed again."),
 		lists("/claims/{claim_id}/timeline", model.ScopeClaimsRead, d.getTimeline).
 			named("listTimeline", "Claims", "Read a claim's story", "Oldest first, numbered without gaps."),
 
-		creates("/claims/{claim_id}/attachments", model.ScopeClaimsWrite, d.addAttachment).refuses(model.CodeStateConflict).upTo(attachmentLimit).heldTo(heldClaim).
+		creates("/claims/{claim_id}/attachments", model.ScopeClaimsWrite, d.addAttachment).refuses(model.CodeStateConflict).upTo(attachmentLimit).carrying("content_base64").heldTo(heldClaim).
 			named("createAttachment", "Attachments", "Add a document", ""),
 		lists("/claims/{claim_id}/attachments", model.ScopeClaimsRead, d.getAttachments).
 			named("listAttachments", "Attachments", "List a claim's documents", "Newest first."),
 		downloads("/claims/{claim_id}/attachments/{attachment_id}/content", model.ScopeClaimsRead, d.downloadAttachment).
 			named("downloadAttachment", "Attachments", "Download a document", "The bytes as they were sent, to be saved, not shown."),
 
-		creates("/claims/{claim_id}/messages", model.ScopeClaimsWrite, d.addMessage).heldTo(heldClaim).
-			named("createMessage", "Messages", "Write a message", ""),
+		creates("/claims/{claim_id}/messages", model.ScopeClaimsWrite, d.addMessage).or(model.ScopeOperator).heldTo(heldClaim).
+			named("createMessage", "Messages", "Write a message", "Operators write too, in the name of Parapet: to say which evidence they need, for instance. The partner gets the event claim.message_added."),
 		lists("/claims/{claim_id}/messages", model.ScopeClaimsRead, d.getMessages).
 			named("listMessages", "Messages", "Read the conversation", "Oldest first."),
 	}
@@ -79,7 +85,13 @@ func (d *door) payments() []route {
 			named("createPayoutMethod", "Payouts", "Record a payout method", "The number is checked, stored encrypted, never shown again and never logged. An earlier method of the same claim or policy is replaced; payouts that waited for one move on."),
 		lists("/claims/{claim_id}/payout-methods", model.ScopeClaimsRead, d.getPayoutMethods).
 			named("listPayoutMethods", "Payouts", "List a claim's payout methods", "Newest first, the policy's methods included."),
+		lists("/policies/{policy_id}/payout-methods", model.ScopeClaimsRead, d.getPolicyPayoutMethods).
+			named("listPolicyPayoutMethods", "Payouts", "List a policy's payout methods", "Newest first, those of its claims included."),
+		reads("/payout_methods/{payout_method_id}", model.ScopeClaimsRead, d.getPayoutMethod).
+			named("getPayoutMethod", "Payouts", "Read a payout method", ""),
 
+		finds("/payouts", model.ScopeClaimsRead, payoutFilters, d.listPayouts).or(model.ScopePayoutsRead).
+			named("listAllPayouts", "Payouts", "List payouts", "Newest first. Either scope suffices."),
 		lists("/claims/{claim_id}/payouts", model.ScopeClaimsRead, d.getPayouts).or(model.ScopePayoutsRead).
 			named("listPayouts", "Payouts", "List a claim's payouts", "Newest first. Either scope suffices."),
 		reads("/payouts/{payout_id}", model.ScopeClaimsRead, d.getPayout).or(model.ScopePayoutsRead).
@@ -90,6 +102,8 @@ func (d *door) payments() []route {
 // measurements are what happened.
 func (d *door) measurements() []route {
 	return []route{
+		reads("/occurrences/{occurrence_id}", model.ScopePoliciesRead, d.getOccurrence).
+			named("getOccurrence", "Observations", "Read an occurrence", "One thing that happened, by whatever observations; claims name it. It belongs to no partner."),
 		records("/observations", model.ScopeObservationsWrite, d.recordObservations).makes(reflect.TypeFor[wire.Observation]()).
 			named("createObservations", "Observations", "Report what was measured", "One observation answers 201, or 200 when it says nothing new. Up to 1000 under observations answer 200 with a result for each."),
 		records("/sandbox/observations", model.ScopeClaimsWrite, d.rehearseObservations).makes(reflect.TypeFor[wire.Observation]()).rehearsed().

@@ -69,6 +69,7 @@ func finish(schemas huma.Registry, routes []route) {
 		if t == nil {
 			continue // made of others
 		}
+		schema.Required = append(schema.Required, alwaysWritten[name]...)
 		slices.SortStableFunc(schema.Required, func(a, b string) int { return rank[a] - rank[b] })
 		schema.AdditionalProperties = nil
 		if request {
@@ -89,6 +90,9 @@ func finish(schemas huma.Registry, routes []route) {
 		}
 	}
 }
+
+// alwaysWritten are members that a request may leave out and an answer never does.
+var alwaysWritten = map[string][]string{"Observation": {"occurred_at", "measures"}}
 
 // rank brings the members that all records share to where readers look for them:
 // what it is first, what is hung on it last.

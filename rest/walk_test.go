@@ -65,7 +65,8 @@ func newWalker(t *testing.T, base string) *walker {
 	product := record[wire.Product](t, h.get(t, "/v1/products/quake-circle"))
 	w := &walker{house: h, t: t, base: base, counts: map[string]int{}, context: schemaOf(t, product.Context), ids: map[string]string{
 		"quote_id": quote.ID, "policy_id": policy.ID, "claim_id": claim.ID, "payout_id": claim.Payouts[0].ID,
-		"attachment_id": attachment.ID, "key": "quake-circle",
+		"attachment_id": attachment.ID, "key": "quake-circle", "occurrence_id": claim.Occurrence.ID,
+		"payout_method_id": record[wire.PayoutMethod](t, h.post(t, 201, "/v1/payout_methods", `{"policy_id":"`+policy.ID+`",`+iban)).ID,
 	}}
 	sent := h.hook(t)
 	w.ids["endpoint_id"], w.ids["delivery_id"], w.ids["event_id"] = sent.EndpointID, sent.ID, sent.EventID
@@ -87,6 +88,7 @@ func (w *walker) whole(observation string) map[string]string {
 		"/webhook_endpoints":               `{"url":"https://hooks.example.com","event_types":["claim.approved"],"ordered":true,` + references,
 		"/webhook_endpoints/{endpoint_id}": `{"url":"https://hooks.example.com","event_types":["*"],"ordered":true,"status":"enabled",` + references,
 		"/observations":                    observation,
+		"/explain":                         `{"policy_id":"` + w.ids["policy_id"] + `","as_if":{"earthquake":{"location":{"latitude":23.98,"longitude":121.61},"magnitude":"7.0","depth_km":"17","at":"2026-11-19T00:00:00Z"}}}`,
 		"/sandbox/observations":            observation,
 	}
 }

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"fmt"
 	"reflect"
 	"strings"
 
@@ -100,7 +101,7 @@ func (k told) operation(event model.EventDescription) *huma.Operation {
 var heard = map[string]struct{ name, means string }{
 	"2XX": {"Received", "You have it; the body of your answer is not read."},
 	"410": {"Unwanted", "You want no more: the endpoint is disabled."},
-	"4XX": {"SentAgain", "It is sent again, up to ten times within four days, and then parked; Retry-After is honoured up to 24 hours. Redirects and server errors are the same."},
+	"4XX": {"SentAgain", fmt.Sprintf("It is sent again, %d times within %.1f hours, and then parked; Retry-After is honoured up to 24 hours. Redirects and server errors are the same.", len(model.DeliverySchedule()), model.DeliveryDuration().Hours())},
 }
 
 // shareWebhooks puts into components what all webhooks have.

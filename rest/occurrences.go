@@ -1,0 +1,89 @@
+package rest
+
+import (
+	"context"
+	"time"
+
+	"parapet/model"
+	"parapet/model/hazard"
+	"parapet/model/wire"
+)
+
+func (d *door) getOccurrence(ctx context.Context, c *call) (*wire.Occurrence, error) {
+	return d.Service.GetOccurrence(ctx, c.actor, c.path("occurrence_id"))
+}
+
+type explanationRequest struct {
+	PolicyID     string             `json:"policy_id" doc:"The policy that is asked about."`
+	OccurrenceID *string            `json:"occurrence_id,omitzero" doc:"What happened, as it is known here, occ_…. Name exactly one of occurrence_id, source_event and as_if."`
+	SourceEvent  *sourceEventFields `json:"source_event,omitzero" doc:"What happened, as its source names it."`
+	AsIf         *asIfFields        `json:"as_if,omitzero" doc:"What might happen: exactly one of earthquake, storm and rain."`
+}
+
+type asIfFields struct {
+	Earthquake *asIfEarthquakeFields `json:"earthquake,omitzero" doc:"An earthquake as a source would finally report it."`
+	Storm      *asIfStormFields      `json:"storm,omitzero" doc:"A storm's track."`
+	Rain       *asIfRainFields       `json:"rain,omitzero" doc:"Days at a station on top of what its source reported there: a day that is given replaces the reported one."`
+}
+
+type asIfEarthquakeFields struct {
+	Location  hazard.Point `json:"location" doc:"The epicentre."`
+	Magnitude string       `json:"magnitude" doc:"Moment magnitude, a decimal." example:"6.4"`
+	DepthKM   *string      `json:"depth_km,omitzero" doc:"A decimal; unknown without one, which counts as within every depth limit." example:"17"`
+	At        *time.Time   `json:"at,omitzero" doc:"Now without one."`
+}
+
+type asIfStormFields struct {
+	Fixes []asIfFixFields `json:"fixes" doc:"Up to 200 positions."`
+}
+
+type asIfFixFields struct {
+	Location hazard.Point `json:"location" doc:"The storm's centre."`
+	WindKN   string       `json:"wind_kn" doc:"Maximum sustained wind in knots, a decimal." example:"120"`
+	At       *time.Time   `json:"at,omitzero" doc:"Six hours after the fix before without one; the first one's is now."`
+}
+
+type asIfRainFields struct {
+	Station string          `json:"station" doc:"Id of the station."`
+	Source  *string         `json:"source,omitzero" doc:"Whose reports the days join; ghcn without one."`
+	Days    []asIfDayFields `json:"days" doc:"Up to 400 days."`
+}
+
+type asIfDayFields struct {
+	Day             time.Time `json:"day" doc:"Any moment of the UTC day."`
+	PrecipitationMM string    `json:"precipitation_mm" doc:"Millimetres, a decimal." example:"80"`
+}
+
+func (in *explanationRequest) occurrence() model.OccurrenceRef {
+	return model.OccurrenceRef{ID: in.OccurrenceID, SourceEvent: (*model.SourceEvent)(in.SourceEvent), AsIf: in.AsIf.model()}
+}
+
+func (in *asIfFields) model() *model.AsIf {
+	if in == nil {
+		return nil
+	}
+	of := new(model.AsIf)
+	if in.Earthquake != nil {
+		of.Earthquake = (*model.AsIfEarthquake)(in.Earthquake)
+	}
+	if in.Storm != nil {
+		of.Storm = new(model.AsIfStorm)
+		for _, fix := range in.Storm.Fixes {
+			of.Storm.Fixes = append(of.Storm.Fixes, model.AsIfFix(fix))
+		}
+	}
+	if in.Rain != nil {
+		of.Rain = &model.AsIfRain{Station: in.Rain.Station}
+		if in.Rain.Source != nil {
+			of.Rain.Source = *in.Rain.Source
+		}
+		for _, day := range in.Rain.Days {
+			of.Rain.Days = append(of.Rain.Days, model.AsIfDay(day))
+		}
+	}
+	return of
+}
+
+func (d *door) explain(ctx context.Context, c *call, in explanationRequest) (*wire.Explanation, error) {
+	return d.Service.Explain(ctx, c.actor, in.PolicyID, in.occurrence())
+}
