@@ -9,7 +9,7 @@ GO_TEST := go test -timeout=15m
 LINT    := go tool -modfile=internal/tools/go.mod golangci-lint
 
 .DEFAULT_GOAL := help
-.PHONY: help demo dev build test test/race test/interop chaos lint format generate verify bench bench/book book clean postgres
+.PHONY: help demo dev build test test/race test/interop mutants mutants/named chaos lint format generate verify bench bench/book book clean postgres
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z\/]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,12 +34,25 @@ test/race: postgres ## run every test under the race detector; needs a C compile
 test/interop: build ## run the checks by foreign tools; needs Node
 	@internal/tools/interop
 
-chaos: postgres ## kill what sends events fifty times during 5,000 changes, what pays two hundred times during 1,000 payouts and twenty times at each point of one, the database twenty; hang it five times; lose no event in ten minutes of commits in any order
+mutants: postgres ## judge 300 small faults in the code, chosen by SEED=1, by the tests that reach them (N=300, ARGS="-only=…"); hours the first time
+	go -C internal/tools build -o ../../bin/mutants ./mutants
+	bin/mutants -n=$(or $(N),300) -seed=$(or $(SEED),1) $(ARGS)
+
+mutants/named: postgres ## check that the tests notice every fault of internal/tools/mutants/named.txt
+	go -C internal/tools build -o ../../bin/mutants ./mutants
+	bin/mutants -directed=internal/tools/mutants/named.txt
+
+chaos: postgres ## kill what sends events fifty times during 5,000 changes, what pays two hundred times during 1,000 payouts and twenty times at each point of one, the database twenty, and what works other jobs twenty times; stop releases twenty times while payouts leave; hang the database five times; restore it from a backup; lose no event in ten minutes of commits in any order; report two hundred chains of payouts at random, and restore a database from a backup fifty times
 	go test -count=1 -timeout=30m -v -run='^TestEventsOutliveTheProcessThatSendsThem$$' ./cmd/parapet -kills=50 -changes=5000
 	go test -count=1 -timeout=60m -v -run='^TestMoneyOutlivesWhoeverPaysIt$$' ./cmd/parapet -payouts=1000 -money-kills=200 -restarts=20
 	go test -count=1 -timeout=60m -v -run='^TestHostileBankPaysEachPayoutOnce$$' ./cmd/parapet -hostile-payouts=200
+	go test -count=1 -timeout=60m -v -run='^TestNothingReachesTheBankDuringAStop$$' ./cmd/parapet -stop-payouts=400 -stops=20
+	go test -count=1 -timeout=30m -v -run='^TestJobsOfADeadWorkerMoveOn$$' ./cmd/parapet -worker-kills=20
 	go test -count=1 -v -run='^Test(AWorker|ASlice)MayDieAnywhere$$' ./jobs -hits=20
 	go test -count=1 -timeout=30m -v -run='^TestJobsResumeAfterAFailover$$' ./cmd/parapet -failovers=5
+	go test -count=1 -timeout=60m -v -run='^Test(MoneyThatArrivedBarsTheWholeChain|NoStateOfARowStopsAReport)$$' ./model -report-chains=200 -report-states=5000
+	go test -count=1 -timeout=60m -v -run='^TestRestoredDatabasePaysNothingTwice$$' ./model -restores=10
+	go test -count=1 -timeout=30m -v -run='^TestRestoredDatabase' ./cmd/parapet -restored-payouts=48
 	go test -count=1 -timeout=90m -v -run='^TestNoEventIsLostWhileManyCommitInAnyOrder$$' ./model -relay-for=10m
 
 lint: ## read the code for mistakes; the first run compiles the linter

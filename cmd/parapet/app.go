@@ -22,6 +22,7 @@ import (
 	"parapet/internal/egress"
 	"parapet/internal/filestore"
 	"parapet/internal/tracing"
+	"parapet/internal/upload"
 	"parapet/jobs"
 	"parapet/jobs/feed"
 	"parapet/jobs/rail"
@@ -131,6 +132,7 @@ func (a *app) wireAPI() error {
 	a.handler, err = rest.New(rest.Config{
 		Service: a.service, Family: a.settings.Family, BaseURL: a.settings.BaseURL, Log: a.log, Development: a.settings.Rehearsal,
 		Authenticate: verifier.Verify, Now: time.Now, Issuers: a.settings.Issuers, Limiter: a.limiter(), Strangers: a.strangers(),
+		Bodies: upload.NewBudget(a.settings.PartnerBodies<<20, a.settings.Bodies<<20),
 		Beside: doors, Meter: a.metrics.request, Refused: a.service.Refused, Tracer: a.tracer,
 		Alive: a.monitor.Alive,
 		Ready: func(ctx context.Context) error {
@@ -237,7 +239,10 @@ func (a *app) run(ctx context.Context, listener, metrics net.Listener) error {
 }
 
 func (a *app) work(ctx context.Context) error {
-	if err := a.workers.Start(context.WithoutCancel(ctx)); err != nil {
+	if err := a.workers.Start(ctx); err != nil {
+		if ctx.Err() != nil {
+			return nil // it was stopped before it began
+		}
 		return fmt.Errorf("start workers: %w", err)
 	}
 	<-ctx.Done()

@@ -73,7 +73,7 @@ func (a *app) auditCSV(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/csv; charset=utf-8")
 	w.Header().Set("Content-Disposition", `attachment; filename="audit.csv"`)
 	table := csv.NewWriter(w)
-	_ = table.Write([]string{"id", "at", "outcome", "operation", "actor_kind", "actor", "client", "partner", "subject", "reason", "code", "request_id", "times"})
+	_ = table.Write([]string{"id", "at", "outcome", "operation", "actor_kind", "actor", "issuer", "client", "partner", "subject", "reason", "code", "request_id", "times"})
 	for err == nil {
 		for i := range page.Data {
 			_ = table.Write(auditLine(&page.Data[i]))
@@ -92,7 +92,7 @@ func (a *app) auditCSV(w http.ResponseWriter, r *http.Request) {
 // where a spreadsheet opens it.
 func auditLine(e *model.AuditEntry) []string {
 	line := []string{e.ID, e.At.Format(time.RFC3339Nano), e.Outcome, e.Operation}
-	for _, text := range []*string{e.ActorKind, &e.Actor, &e.Client, e.Partner, e.Subject, e.Reason, e.Code, e.RequestID} {
+	for _, text := range []*string{e.ActorKind, &e.Actor, e.Issuer, &e.Client, e.Partner, e.Subject, e.Reason, e.Code, e.RequestID} {
 		cell := ""
 		if text != nil {
 			cell = *text

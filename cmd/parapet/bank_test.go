@@ -33,6 +33,7 @@ const (
 	bankLoses   = "loses"   // executes and loses every answer, also to inquiries
 	bankForgets = "forgets" // denies every key, signed
 	bankWell    = "well"
+	bankForgot  = "forgot" // has lost its keys, but not its books, when it starts
 )
 
 var bankSecrets = httprail.Secrets{[]byte(strings.Repeat("b", 32))}
@@ -55,6 +56,9 @@ func runBank() error {
 	bank, err := railtest.Open(bankSecrets, time.Now, os.Getenv(bankBooks))
 	if err != nil {
 		return err
+	}
+	if currentBankMode() == bankForgot {
+		bank.Forget()
 	}
 	bank.Behave(func(w http.ResponseWriter, r *http.Request, good func()) {
 		if hostile(bank, w, r, good) {
@@ -82,15 +86,20 @@ func runBank() error {
 	return http.Serve(listener, bank.Handler())
 }
 
+// currentBankMode is the mode that the bank's file has now; a bank without one is busy.
+func currentBankMode() string {
+	mode, _ := os.ReadFile(os.Getenv(bankMode))
+	return string(mode)
+}
+
 // hostile answers as the bank's mode says; false leaves it to the busy bank.
 func hostile(bank *railtest.Bank, w http.ResponseWriter, r *http.Request, good func()) bool {
-	mode, _ := os.ReadFile(os.Getenv(bankMode)) // a bank without one is busy
-	switch string(mode) {
+	switch currentBankMode() {
 	case bankLoses:
 		w.WriteHeader(http.StatusInternalServerError)
 	case bankForgets:
 		bank.Answer(w, r, http.StatusNotFound, httprail.Transfer{Key: r.PathValue("key"), Status: "not_found"})
-	case bankWell:
+	case bankWell, bankForgot:
 		good()
 	default:
 		return false

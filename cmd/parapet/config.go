@@ -57,6 +57,8 @@ type settings struct {
 	RateBurst      int           `env:"PARAPET_RATE_BURST" envDefault:"200" help:"requests of one partner in one go"`
 	StrangerLimit  int           `env:"PARAPET_STRANGER_RATE_LIMIT" envDefault:"1000" help:"requests a second of one address without a good token, on each node; 0: no limit"`
 	StrangerBurst  int           `env:"PARAPET_STRANGER_RATE_BURST" envDefault:"2000" help:"requests of one address without a good token in one go"`
+	PartnerBodies  int64         `env:"PARAPET_UPLOADS_PER_PARTNER" envDefault:"64" help:"MiB of request bodies of one partner that are received at once, on each node; at least 16"`
+	Bodies         int64         `env:"PARAPET_UPLOADS" envDefault:"512" help:"MiB of request bodies that are received at once, on each node; at least 16"`
 	Introspection  bool          `env:"PARAPET_GRAPHQL_INTROSPECTION" envDefault:"true" help:"whether GraphQL tells its schema"`
 	TrustedQueries string        `env:"PARAPET_GRAPHQL_TRUSTED_DOCUMENTS" envDefault:"" help:"a manifest file, or a folder of *.graphql files: the only GraphQL documents that run; empty: any"`
 	QueryCost      int           `env:"PARAPET_GRAPHQL_COST" envDefault:"25000" help:"most records that one GraphQL operation may be able to return"`

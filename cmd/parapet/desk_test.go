@@ -94,7 +94,7 @@ func TestTheJobConsoleIsForOperators(t *testing.T) {
 	}
 	require.Equal(t, http.StatusForbidden, press("cross-site"))
 	require.Equal(t, http.StatusOK, press("same-origin"))
-	w.call(t, "acme", "POST", "/graphql", `{"query": "mutation { withdrawClaim(input: {claimId: \"clm_x\"}) { claim { id } } }"}`, 200)
+	w.call(t, "acme", "POST", "/graphql", `{"query": "mutation { blockPayout(input: {payoutId: \"pay_x\", reason: OPERATOR_HOLD, note: \"x\"}) { payout { id } } }"}`, 200)
 	w.call(t, "acme", "POST", "/v1/observations", quakeNow("6.1"), 403)
 	require.NoError(t, w.app.service.KeepRefusals(t.Context()))
 	answer, text = b.ask(t, http.MethodGet, "/ops/audit.csv", "")
@@ -107,7 +107,7 @@ func TestTheJobConsoleIsForOperators(t *testing.T) {
 	}
 	require.ElementsMatch(t, [][]string{
 		{"refused", "GET /ops/callback", "partner"},
-		{"refused", "withdrawClaim", "partner"},
+		{"refused", "blockPayout", "partner"},
 		{"refused", "createObservations", "partner"},
 		{"done", "console PUT /api/queues/feeds/pause", "operator"},
 	}, told)

@@ -132,12 +132,16 @@ func examine(ctx context.Context, s settings) []diagnosis {
 	}
 	keyed := w.judge("keys", err, "seal keys: "+names(keys)+"; a fingerprint key",
 		"Set PARAPET_SEAL_KEYS and PARAPET_FINGERPRINT_KEY to what the database was filled with.")
-	if w.examineDatabase(ctx) && keyed {
+	asked := w.examineDatabase(ctx) && keyed
+	if asked {
 		w.examineSecrets(ctx, keys)
 	}
 	w.examineIssuers(ctx)
 	w.examineFeeds(ctx)
 	w.examineFiles(ctx)
+	if asked && w.files != nil {
+		w.examineRestore(ctx, keys)
+	}
 	w.examineRail(ctx)
 	return w.found
 }

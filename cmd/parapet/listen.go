@@ -5,15 +5,12 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/hex"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -38,6 +35,7 @@ type listener struct {
 	sender          *webhook.Sender
 	out             io.Writer
 	after           int64
+	generation      int // of the event that after is the sequence of
 }
 
 // How often a feed that does not answer is asked again: ever less, up to listenLast.
@@ -101,80 +99,14 @@ func (l *listener) prepare(ctx context.Context, secret string, after int64) (err
 	return err
 }
 
-// keep settles where it is remembered how far it came: for each server, address and
-// client a file of its own, so that no run goes on from another's place.
-func (l *listener) keep() error {
-	if l.settled {
-		return nil
-	}
-	folder, err := os.UserConfigDir()
-	if err == nil {
-		folder = filepath.Join(folder, "parapet")
-		err = os.MkdirAll(folder, 0o700)
-	}
-	if err != nil {
-		return fmt.Errorf("--state: name a file, or none: %w", err)
-	}
-	sum := sha256.Sum256([]byte(strings.Join([]string{l.server, l.forward, l.token.whose()}, "\n")))
-	l.state = filepath.Join(folder, "listen-"+hex.EncodeToString(sum[:8]))
-	return nil
-}
-
-// begin is behind --after, or what the state file says, or the newest event.
-func (l *listener) begin(ctx context.Context, after int64) error {
-	l.after = after
-	if text, err := os.ReadFile(l.state); after < 0 && l.state != "" && err == nil {
-		if l.after, err = strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err != nil || l.after < 0 {
-			return fmt.Errorf("%s holds no sequence; remove it, or name --after", l.state)
-		}
-	}
-	if l.after < 0 {
-		newest, err := l.newest(ctx)
-		if err != nil {
-			return err
-		}
-		l.after = newest
-	}
-	return l.remember() // what happens before the first event arrives is not lost
-}
-
-// newest is the sequence of the newest event, found by halving: the feed is dense
-// and runs upward only.
-func (l *listener) newest(ctx context.Context) (int64, error) {
-	there := func(sequence int64) (bool, error) {
-		page, err := l.page(ctx, url.Values{"after_sequence": {strconv.FormatInt(sequence-1, 10)}, "limit": {"1"}})
-		return err == nil && len(page.Data) > 0, err
-	}
-	low, high := int64(0), int64(1) // low is there, high is not
-	for {
-		if found, err := there(high); err != nil {
-			return 0, err
-		} else if !found {
-			break
-		}
-		low, high = high, 2*high
-	}
-	for high-low > 1 {
-		middle := low + (high-low)/2
-		found, err := there(middle)
-		if err != nil {
-			return 0, err
-		}
-		if found {
-			low = middle
-		} else {
-			high = middle
-		}
-	}
-	return low, nil
-}
-
 // run forwards until ctx ends. A feed that does not answer is asked again for ever:
 // servers restart.
 func (l *listener) run(ctx context.Context) error {
 	wait := listenFirst
 	for ctx.Err() == nil {
-		query := url.Values{"after_sequence": {strconv.FormatInt(l.after, 10)}, "limit": {"100"}, "wait": {strconv.Itoa(listenWait)}}
+		query := l.place(l.after)
+		query.Set("limit", "100")
+		query.Set("wait", strconv.Itoa(listenWait))
 		if l.types != "" {
 			query.Set("types", l.types)
 		}
@@ -204,10 +136,11 @@ func (l *listener) run(ctx context.Context) error {
 // pass forwards one event, and tells.
 func (l *listener) pass(ctx context.Context, body []byte) error {
 	var event struct {
-		ID       string              `json:"id"`
-		Type     string              `json:"type"`
-		Sequence int64               `json:"sequence"`
-		Subject  struct{ ID string } `json:"subject"`
+		ID         string              `json:"id"`
+		Type       string              `json:"type"`
+		Sequence   int64               `json:"sequence"`
+		Generation int                 `json:"generation"`
+		Subject    struct{ ID string } `json:"subject"`
 	}
 	if err := json.Unmarshal(body, &event, json.MatchCaseInsensitiveNames(true)); err != nil {
 		return fmt.Errorf("read event: %w", err)
@@ -221,7 +154,7 @@ func (l *listener) pass(ctx context.Context, body []byte) error {
 		answer += " (" + *result.Attempt.Error + ")"
 	}
 	l.say("%6d  %-28s %s  %s  → %s in %d ms", event.Sequence, event.Type, event.ID, event.Subject.ID, answer, result.Attempt.DurationMS)
-	l.after = event.Sequence
+	l.after, l.generation = event.Sequence, event.Generation
 	return l.remember()
 }
 
@@ -238,18 +171,6 @@ func (l *listener) insist(ctx context.Context, sequence int64, m webhook.Message
 		}
 		pause(ctx, wait)
 	}
-}
-
-// remember writes how far it came, whole or not at all.
-func (l *listener) remember() error {
-	if l.state == "" {
-		return nil
-	}
-	fresh := l.state + ".new"
-	if err := os.WriteFile(fresh, []byte(strconv.FormatInt(l.after, 10)+"\n"), 0o600); err != nil {
-		return err
-	}
-	return os.Rename(fresh, l.state)
 }
 
 func (l *listener) say(format string, args ...any) {

@@ -96,10 +96,12 @@ var (
 	feedAge        = vital("feed_age_seconds", "Time since a feed was polled; of feeds that differ in their queries only, the worst.", "source", "url")
 	feedFailures   = vital("feed_failures", "Polls of a feed that failed in a row; of feeds that differ in their queries only, the worst.", "source", "url")
 	undecided      = vital("claim_oldest_undecided_seconds", "Time since the claim was opened that waits longest for its first decision.")
+	awaitingSource = vital("claim_oldest_awaiting_source_seconds", "Time since the claim was opened that waits longest for its source's final values.")
 	reviewsOverdue = vital("claim_reviews_overdue", "Deferred claims whose review is more than an hour overdue.")
 	expiryOverdue  = vital("expiries_overdue", "Quotes and policies that no sweep has expired in ten minutes.")
 	violations     = vital("invariant_violations", "Records of which an invariant is not true and that nobody acknowledged.")
 	unchecked      = vital("invariants_unchecked_seconds", "Time since the invariant that was checked longest ago was.")
+	ordersAside    = vital("bank_orders_set_aside", "Accepted orders that no bank file has, because they are not what was accepted.")
 	stopped        = vital("releases_stopped_seconds", "Time since the release of payouts was stopped; 0 while it goes on.")
 	queueDepth     = vital("jobs", "Jobs that are not done, and those that failed for good in the last day.", "queue", "kind", "state")
 	queueOverdue   = vital("jobs_oldest_due_seconds", "How long the first of them has been due.", "queue", "kind", "state")
@@ -109,7 +111,7 @@ var (
 func (v *vitals) Describe(out chan<- *prometheus.Desc) {
 	for _, desc := range []*prometheus.Desc{
 		vitalsUp, oldestUnpaid, doubtCount, doubtAmount, doubtAge, unconfirmedAge, findingCount, findingAge, relayWaiting, relayLag, parked, failing, disabled,
-		feedAge, feedFailures, undecided, reviewsOverdue, expiryOverdue, violations, unchecked, stopped, queueDepth, queueOverdue,
+		feedAge, feedFailures, undecided, awaitingSource, reviewsOverdue, expiryOverdue, violations, unchecked, stopped, ordersAside, queueDepth, queueOverdue,
 	} {
 		out <- desc
 	}
@@ -136,11 +138,13 @@ func (v *vitals) Collect(out chan<- prometheus.Metric) {
 	tell(failing, float64(figures.Failing))
 	tell(disabled, float64(figures.Disabled))
 	tell(undecided, figures.Undecided.Seconds())
+	tell(awaitingSource, figures.AwaitingSource.Seconds())
 	tell(reviewsOverdue, float64(figures.ReviewsOverdue))
 	tell(expiryOverdue, float64(figures.ExpiryOverdue))
 	tell(violations, float64(figures.Violations))
 	tell(unchecked, figures.Unchecked.Seconds())
 	tell(stopped, figures.Stopped.Seconds())
+	tell(ordersAside, float64(figures.OrdersAside))
 	for _, d := range figures.Doubt {
 		tell(doubtCount, float64(d.Count), string(d.Status), d.Reason, d.Currency)
 		tell(doubtAmount, float64(d.Amount), string(d.Status), d.Reason, d.Currency)

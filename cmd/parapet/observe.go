@@ -118,8 +118,8 @@ func report(out io.Writer, o jobs.Observed) {
 	for _, problem := range o.Problems {
 		_, _ = fmt.Fprintln(out, "left out:", problem)
 	}
-	_, _ = fmt.Fprintf(out, "created %d, revised %d, unchanged %d, rejected %d, other events %d, in the future %d, unreadable rows %d\n",
-		o.Created, o.Revised, o.Unchanged, o.Rejected, o.Skipped, o.Left, len(o.Problems)-min(o.Rejected, len(o.Problems)))
+	_, _ = fmt.Fprintf(out, "created %d, revised %d, unchanged %d, rejected %d, retracted %d, other events %d, in the future %d, unreadable rows %d\n",
+		o.Created, o.Revised, o.Unchanged, o.Rejected, o.Retracted, o.Skipped, o.Left, len(o.Problems)-min(o.Rejected, len(o.Problems)))
 }
 
 // feeds are the live feeds to poll. What decides claims comes over https.

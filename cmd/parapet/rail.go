@@ -80,8 +80,26 @@ func (a *app) openHTTPRail() (rail.Rail, error) {
 	}
 	return httprail.New(httprail.Config{
 		URL: base, Account: a.settings.payingAccount(), Secrets: secrets, Client: a.guard.Client(httprail.Timeout), Now: time.Now,
-		Capabilities: rail.Capabilities{KeyWindow: a.settings.RailKeyWindow, Voids: a.settings.RailVoids, SettlementDelay: 24 * time.Hour, Currencies: a.settings.RailCurrencies},
+		Capabilities: a.settings.httpCapabilities(),
 	}), nil
+}
+
+func (s settings) httpCapabilities() rail.Capabilities {
+	return rail.Capabilities{KeyWindow: s.RailKeyWindow, Voids: s.RailVoids, SettlementDelay: 24 * time.Hour, Currencies: s.RailCurrencies}
+}
+
+// reportCapabilities are what the rail's reports show and when; they need no connection.
+func (s settings) reportCapabilities() rail.Capabilities {
+	switch s.Rail {
+	case httprail.Name:
+		return s.httpCapabilities()
+	case iso20022.Name:
+		return (&iso20022.Format{}).Capabilities()
+	case nacha.Name:
+		return (&nacha.Format{}).Capabilities()
+	default:
+		return rail.Capabilities{}
+	}
 }
 
 func (a *app) openFileRail(format bankfile.Format) (rail.Rail, error) {

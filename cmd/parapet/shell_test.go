@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -123,11 +124,11 @@ func TestADocumentGoesFromTheServersFolderToo(t *testing.T) {
 	policy := b.Cover("quake-circle", nil)
 	claim, _, err := b.Service.OpenClaim(t.Context(), b.Acme, model.ClaimRequest{PolicyID: policy.ID})
 	require.NoError(t, err)
-	_, err = b.Service.AddAttachment(t.Context(), b.Acme, claim.ID, model.AttachmentRequest{FileName: "a.txt", ContentType: "text/plain", Content: []byte("a")})
+	_, err = b.Service.AddAttachment(t.Context(), b.Acme, claim.ID, model.AttachmentRequest{FileName: "a.txt", ContentType: "text/plain", Content: strings.NewReader("a")})
 	require.NoError(t, err)
 	_, err = b.Service.DecideClaim(t.Context(), b.Operator, model.DecisionRequest{ClaimID: claim.ID, Outcome: model.ClaimDeclined})
 	require.NoError(t, err)
-	_, err = b.Service.CancelPolicy(t.Context(), b.Operator, model.CancellationRequest{PolicyID: policy.ID, Reason: "r"})
+	_, err = b.Service.CancelPolicy(t.Context(), b.Operator, model.CancellationRequest{PolicyID: policy.ID, Reason: new("r")})
 	require.NoError(t, err)
 	b.Relay()
 	shell := atTheMachine(t, b)

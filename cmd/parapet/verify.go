@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"parapet/model"
 )
@@ -22,9 +23,9 @@ func verifyEvents(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	if s.FingerprintKey == "" { // under another key every checkpoint would be a stranger's
-		return errors.New("verify-events needs the server's settings: DATABASE_URL and PARAPET_FINGERPRINT_KEY, from which the key of the checkpoints comes")
+		return errors.New("verify-events needs the server's settings: DATABASE_URL, PARAPET_FILES and PARAPET_FINGERPRINT_KEY, from which the key of the checkpoints comes")
 	}
-	service, closeDomain, err := openDomain(ctx, nil)
+	service, closeDomain, err := openWithFiles(ctx)
 	if err != nil {
 		return err
 	}
@@ -77,6 +78,9 @@ func verifyHistory(ctx context.Context, service *model.Service, partner string, 
 		verdict = "BROKEN"
 	}
 	_, _ = fmt.Fprintf(out, "%s: %s, %d events up to %d, %d redacted, %d checkpoints, hash %s\n", partner, verdict, proof.Events, proof.Last, proof.Redacted, proof.Checkpoints, proof.Hash)
+	for _, lost := range proof.Lost {
+		_, _ = fmt.Fprintf(out, "  restored from a backup: generation %d had events up to %d at least, signed at %s\n", lost.Generation, lost.Sequence, lost.SignedAt.Format(time.RFC3339))
+	}
 	for _, fault := range proof.Faults {
 		_, _ = fmt.Fprintf(out, "  %d %s: %s\n", fault.Sequence, fault.Kind, fault.Detail)
 	}

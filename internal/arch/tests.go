@@ -14,6 +14,7 @@ var clockReaders = map[string]string{
 	"internal/auth":          "a token's time is judged by the clock of the server that reads it; tests hand in another",
 	"internal/devissuer":     "development tokens are issued now",
 	"internal/devpg":         "waiting for a starting server has a deadline",
+	"jobs/heartbeat.go":      "a rail reports days of the world's calendar",
 	"jobs/payout.go":         "the age of an order right before it is sent: a worker that was suspended must not send an old one",
 	"jobs/workers.go":        "how long a job took, for its line in the log",
 	"model/dbconn":           "how long a server has not answered, measured where it is waited for",
@@ -82,6 +83,7 @@ func requireOnly(tree *Tree) (broken []string) {
 
 // serial are the tests that cannot run beside others, each with its reason.
 var serial = map[string]string{
+	"graph.TestNoDocumentAllocatesMoreThan16MiB":            "it measures what the process allocates",
 	"internal/egress.TestProxiesOfTheEnvironmentAreIgnored": "it sets the process's environment",
 }
 

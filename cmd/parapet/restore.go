@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"parapet/internal/filestore"
+	"parapet/model"
+)
+
+const restoreUsage = `A database that was restored from a backup has forgotten payouts that were made. Servers notice it and send none.
+
+  parapet restore status                  why servers take it for a restored one
+  parapet restore begin --reason "…"      it was restored: before any worker starts
+  parapet restore finish --reason "…"     the rail's reports are applied and every unknown payment in them is answered
+  parapet restore dismiss --reason "…"    it was not: nothing was lost, as after the promotion of a synchronous standby
+
+RUNBOOK.md, "Restore from a backup", has every step.
+`
+
+// restoreVerbs are the operations of a restore, and what to do next.
+var restoreVerbs = map[string]struct {
+	run  func(*model.Service, context.Context, model.Actor, model.RestoreRequest) (*model.Restore, error)
+	next string
+}{
+	"begin":   {(*model.Service).BeginRestore, "payouts are stopped and no event is numbered; start the workers, which apply the rail's reports, answer every unknown payment, then: parapet restore finish"},
+	"finish":  {(*model.Service).FinishRestore, "events are numbered again; payouts go on after: parapet ops resume-releases"},
+	"dismiss": {(*model.Service).DismissRestore, "payouts go on unless they were stopped before"},
+}
+
+// restoreCommand answers for a database that was restored from a backup. It works on the
+// database itself, because no server runs yet.
+func restoreCommand(ctx context.Context, args []string, out io.Writer) error {
+	if len(args) == 0 || args[0] != "status" && restoreVerbs[args[0]].run == nil {
+		_, _ = fmt.Fprint(out, restoreUsage)
+		return errors.New("use: parapet restore status, begin, finish or dismiss")
+	}
+	var in model.RestoreRequest
+	set := flags("restore " + args[0])
+	if args[0] != "status" {
+		set.StringVar(&in.Reason, "reason", "", "why, for the audit log")
+	}
+	if args[0] == "finish" {
+		set.BoolVar(&in.WithoutReports, "without-reports", false, "the bank's statement was compared by hand, because the rail does not report what it paid")
+	}
+	if err := parseOnly(set, args[1:]); err != nil {
+		return err
+	}
+	s, err := loadSettings()
+	if err != nil {
+		return err
+	}
+	able := s.reportCapabilities()
+	if args[0] == "finish" && able.ReturnsOnly && !in.WithoutReports {
+		return fmt.Errorf("the reports of %s show only what came back: compare the bank's statement with parapet ops payouts, then say --without-reports", s.Rail)
+	}
+	in.Rail, in.SettlementDelay = s.Rail, able.SettlementDelay
+	service, closeDomain, err := openWithFiles(ctx)
+	if err != nil {
+		return err
+	}
+	defer closeDomain()
+	if args[0] == "status" {
+		return restoreStatus(ctx, service, out)
+	}
+	restore, err := restoreVerbs[args[0]].run(service, ctx, shell("restore "+args[0]), in)
+	if err != nil {
+		return err
+	}
+	_, _ = fmt.Fprintf(out, "noticed at %s: %s\n%s\n", restore.NoticedAt.Format(time.RFC3339), restore.Signs, restoreVerbs[args[0]].next)
+	return nil
+}
+
+func restoreStatus(ctx context.Context, service *model.Service, out io.Writer) error {
+	signs, err := service.RestoreSigns(ctx)
+	if err != nil {
+		return err
+	}
+	if signs == "" {
+		_, _ = fmt.Fprintln(out, "nothing shows that the database was restored from a backup")
+		return nil
+	}
+	_, _ = fmt.Fprintln(out, signs)
+	return nil
+}
+
+// openWithFiles opens the domain with the file store of the settings.
+func openWithFiles(ctx context.Context) (*model.Service, func(), error) {
+	s, err := loadSettings()
+	if err != nil {
+		return nil, nil, err
+	}
+	files, err := filestore.Open(s.Files)
+	if err != nil {
+		return nil, nil, err
+	}
+	service, closeDomain, err := openDomain(ctx, files)
+	if err != nil {
+		_ = files.Close()
+		return nil, nil, err
+	}
+	return service, func() { closeDomain(); _ = files.Close() }, nil
+}
+
+// examineRestore checks whether the database was restored from a backup.
+func (w *ward) examineRestore(ctx context.Context, keys model.Keys) {
+	service, err := model.New(model.Config{DB: w.db, Files: w.files, Keys: keys})
+	var signs string
+	if err == nil {
+		signs, err = service.RestoreSigns(ctx)
+	}
+	switch {
+	case err != nil:
+		w.say("restore", ill, err.Error(), "See the server's log, and whether the file store can be read.")
+	case signs != "":
+		w.say("restore", ill, signs, "No payout is sent. Run parapet restore begin before any worker starts if a backup was restored, parapet restore dismiss if nothing was lost.")
+	default:
+		w.say("restore", well, "nothing shows that a backup was restored", "")
+	}
+}

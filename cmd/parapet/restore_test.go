@@ -1,0 +1,231 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/internal/devpg"
+	"parapet/internal/filestore"
+	"parapet/jobs"
+	"parapet/jobs/rail/httprail"
+	"parapet/jobs/rail/railtest"
+	"parapet/model"
+	"parapet/model/hazard"
+	"parapet/model/modeltest"
+)
+
+// A small run for every day; make chaos has a longer one.
+var restoredPayouts = flag.Int("restored-payouts", 2, "how many payouts the tests of a restore make before the backup; twice as many follow it")
+
+// restoredCluster is a server whose database is restored from a backup while its bank
+// keeps what it paid.
+type restoredCluster struct {
+	*crash
+
+	bank        *process
+	mode, books string
+	quakeAt     time.Time // of the quake after the backup
+	feedEnd     int64     // the last sequence of acme's feed before the restore
+}
+
+// command runs a command of parapet in the environment of the servers.
+func (c *cloud) command(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	program, err := os.Executable()
+	require.NoError(t, err)
+	command := exec.CommandContext(t.Context(), program, args...)
+	command.Env = append(c.environment, processAs+"=parapet")
+	_, err = command.StdinPipe() // its end tells the process that the test is gone
+	require.NoError(t, err)
+	said, err := command.CombinedOutput()
+	return string(said), err
+}
+
+// restoreAfterPayouts pays n policies, makes a base backup, pays these and n more for a
+// second quake, and one that was bound after the backup, crashes, and starts a server on
+// the backup.
+func restoreAfterPayouts(t *testing.T) *restoredCluster {
+	t.Helper()
+	n, folder := *restoredPayouts, t.TempDir()
+	r := &restoredCluster{crash: newCrash(t), mode: filepath.Join(folder, "mode"), books: filepath.Join(folder, "books")}
+	r.environment = append(r.environment, "PARAPET_REHEARSAL=true") // its clock is shifted when it starts again
+	mode(t, r.mode, bankWell)
+	r.bank = r.startBankAs(t, "127.0.0.1:0", r.books, r.mode)
+	r.serveBy(t, r.bank.base)
+	r.owe(t, n)
+	r.name(t, n)
+	r.settle(t)
+	for range n {
+		r.policies = append(r.policies, r.Cover("quake-circle", nil).ID)
+	}
+	r.name(t, n)
+	r.passes(t, time.Minute, "the accounts are verified", func() bool { return r.count(t, "payout_methods where status = 'verified'") == 2*n })
+	restore, err := r.server.Backup(t.Context())
+	require.NoError(t, err)
+
+	heartbeats := r.count(t, "generate_series(1, (select heartbeat from database_identity))")
+	r.policies = append(r.policies, r.Cover("quake-circle", nil).ID)
+	r.name(t, 1)
+	r.quakeAt = r.Now()
+	r.quake(t)
+	r.settle(t)
+	require.Len(t, r.booked(t), 3*n+1)
+	require.Eventually(t, func() bool {
+		return r.count(t, "database_identity where heartbeat > $1", heartbeats) == 1
+	}, time.Minute, 50*time.Millisecond, "the file store has a heartbeat that the backup lacks")
+	r.Relay()
+	require.NoError(t, r.DB.Pool.QueryRow(t.Context(), "select max(sequence) from event_numbers where partner = 'acme'").Scan(&r.feedEnd))
+	r.running[0].kill()
+
+	copied, err := restore(t.Context())
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, copied.Stop(context.Background())) })
+	r.connectTo(t, copied)
+	r.running[0] = r.start(t, "rehearsal")
+	return r
+}
+
+// connectTo makes a server's copy of the database the one that everything uses.
+func (r *restoredCluster) connectTo(t *testing.T, server *devpg.Server) {
+	t.Helper()
+	bundle := *r.Bundle
+	bundle.URL = server.URL("parapet")
+	var err error
+	bundle.DB, err = model.Open(t.Context(), bundle.URL, 8)
+	require.NoError(t, err)
+	t.Cleanup(bundle.DB.Close)
+	files, err := filestore.OpenFolder(bundle.Files)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, files.Close()) })
+	bundle.Service, err = model.New(model.Config{DB: bundle.DB, Queue: modeltest.Queue{}, Files: files, Keys: modeltest.Keys(), Development: true})
+	require.NoError(t, err)
+	r.Bundle, r.environment = &bundle, append(r.environment, "DATABASE_URL="+bundle.URL)
+}
+
+// quake records the source's report of the quake after the backup.
+func (r *restoredCluster) quake(t *testing.T) {
+	t.Helper()
+	quake, _, err := r.Service.RecordObservation(t.Context(), r.Source, modeltest.Quake("us2000late", r.quakeAt, hazard.Point{Latitude: 24.1736, Longitude: 121.653}, "6.4"), false)
+	require.NoError(t, err)
+	require.NoError(t, r.Service.Evaluate(t.Context(), model.EvaluateOccurrences{Occurrences: []string{*quake.OccurrenceID}}))
+}
+
+// booked returns the bank's payments by key and requires that none was made twice.
+func (r *restoredCluster) booked(t *testing.T) map[string]int64 {
+	t.Helper()
+	entries, err := railtest.Read(r.books)
+	require.NoError(t, err)
+	paid := map[string]int64{}
+	for _, entry := range entries {
+		require.NotContains(t, paid, entry.Told.Key, "paid twice")
+		paid[entry.Told.Key] = entry.Told.Amount.Amount
+	}
+	return paid
+}
+
+// repeatQuake has the source repeat its report; the claims and payouts come into being
+// again and wait.
+func (r *restoredCluster) repeatQuake(t *testing.T) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		return strings.Contains(r.running[0].log.String(), "may have been restored from a backup")
+	}, time.Minute, 20*time.Millisecond)
+	r.quake(t)
+	waiting := func() bool {
+		return r.count(t, "payouts where status = 'pending' and next_attempt_at is null") == 2**restoredPayouts
+	}
+	r.passes(t, time.Minute, "the payouts are due and wait for the operator", waiting)
+	require.Len(t, r.booked(t), 3**restoredPayouts+1)
+}
+
+// Whoever takes a restored database for a promoted one loses nothing at a bank that
+// remembers keys: the same debt has the same key.
+func TestRestoredDatabaseIsNotPaidAgainByABankThatRemembers(t *testing.T) {
+	t.Parallel()
+	r := restoreAfterPayouts(t)
+	r.repeatQuake(t)
+	said, err := r.command(t, "doctor")
+	require.Error(t, err)
+	require.Contains(t, said, "parapet restore begin")
+	said, err = r.command(t, "restore", "dismiss", "--reason", "It looks like a promotion.")
+	require.NoError(t, err, said)
+	r.settle(t)
+	require.Equal(t, 3**restoredPayouts, r.count(t, "payouts where status = 'released'"))
+	require.Len(t, r.booked(t), 3**restoredPayouts+1, "no second payment")
+	r.Consistent()
+}
+
+// A bank that forgot its keys pays nothing twice either, because its report settles what
+// is owed again before anything is sent.
+func TestRestoredDatabaseIsNotPaidAgainByABankThatForgot(t *testing.T) {
+	t.Parallel()
+	r := restoreAfterPayouts(t)
+	said, err := r.command(t, "restore", "begin", "--reason", "The disk broke.")
+	require.NoError(t, err, said)
+	mode(t, r.mode, bankForgot)
+	r.bank.kill()
+	r.bank = r.startBankAs(t, strings.TrimPrefix(r.bank.base, "http://"), r.books, r.mode)
+	r.repeatQuake(t)
+	r.requireResynchronise(t)
+
+	finish := func() (string, error) {
+		return r.command(t, "restore", "finish", "--reason", "Everything is answered.")
+	}
+	said, err = finish()
+	require.Error(t, err)
+	require.Contains(t, said, "has not reported the day")
+	r.report(t)
+	said, err = finish()
+	require.Error(t, err)
+	require.Contains(t, said, "1 payments", "the policy was bound after the backup")
+	var finding string
+	require.NoError(t, r.DB.Pool.QueryRow(t.Context(), "select id from findings where kind = 'unknown'").Scan(&finding))
+	_, err = r.DB.Pool.Exec(t.Context(), "update findings set closed_at = business_now(), closed_by = 'olive', closed_reason = 'Sold after the backup.' where id = $1", finding)
+	require.NoError(t, err)
+	said, err = finish()
+	require.NoError(t, err, said)
+	_, err = r.Service.ResumeReleases(t.Context(), r.Operator, model.ResumeRequest{Reason: "Everything is answered."})
+	require.NoError(t, err)
+	r.settle(t)
+	require.Equal(t, 3**restoredPayouts, r.count(t, "payouts where status = 'reconciled'"))
+	require.Len(t, r.booked(t), 3**restoredPayouts+1, "no second payment")
+	r.Consistent()
+}
+
+// report applies what the bank has reported when the days after the restore are over.
+func (r *restoredCluster) report(t *testing.T) {
+	t.Helper()
+	address, err := url.Parse(r.bank.base + "/v1")
+	require.NoError(t, err)
+	from := httprail.New(httprail.Config{URL: address, Secrets: bankSecrets, Client: http.DefaultClient, Now: time.Now})
+	today := time.Now().UTC().Truncate(24 * time.Hour)
+	for _, day := range []time.Time{today.AddDate(0, 0, -1), today} { // the test may have begun before midnight
+		_, err := jobs.Reconcile(t.Context(), r.Service, from, day)
+		require.NoError(t, err)
+	}
+	require.NoError(t, r.Service.TakeDay(t.Context(), from.Name(), today.AddDate(0, 0, 2), ""))
+}
+
+// requireResynchronise reads the feed with the last sequence from before the restore.
+func (r *restoredCluster) requireResynchronise(t *testing.T) {
+	t.Helper()
+	address := fmt.Sprintf("%s/v1/events?after_sequence=%d", r.running[0].base, r.feedEnd)
+	var err error
+	require.Eventually(t, func() bool {
+		_, err = fetchWith(t.Context(), http.DefaultClient, address, r.token)
+		return err != nil
+	}, time.Minute, 50*time.Millisecond, "the server learns of the new generation within seconds")
+	require.ErrorContains(t, err, "cursor_invalid")
+	require.ErrorContains(t, err, "restored from a backup")
+}

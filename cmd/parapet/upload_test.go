@@ -1,0 +1,133 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/model"
+	"parapet/model/modeltest"
+)
+
+// heldUpload is a document of 10 MiB of which all but the end was sent.
+type heldUpload struct {
+	conn net.Conn
+	end  string
+}
+
+// uploadPath is where documents of a new claim go.
+func uploadPath(t *testing.T, b *modeltest.Bundle) string {
+	t.Helper()
+	claim, _, err := b.Service.OpenClaim(t.Context(), b.Acme, model.ClaimRequest{PolicyID: b.Cover("quake-circle", nil).ID})
+	require.NoError(t, err)
+	return "/v1/claims/" + claim.ID + "/attachments"
+}
+
+// holdUpload sends a document but its last byte.
+func holdUpload(t *testing.T, p *process, token, path string) *heldUpload {
+	t.Helper()
+	return holdBody(t, p, token, path, `{"file_name":"a.txt","content_type":"text/plain","content_base64":"`+strings.Repeat("QUJD", 10<<20/3)+`"}`)
+}
+
+// holdBody sends a body but its last byte.
+func holdBody(t *testing.T, p *process, token, path, body string) *heldUpload {
+	t.Helper()
+	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(p.base, "http://"))
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = conn.Close() })
+	_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n", path, token, len(body))
+	require.NoError(t, err)
+	_, err = io.WriteString(conn, body[:len(body)-1])
+	require.NoError(t, err)
+	return &heldUpload{conn, body[len(body)-1:]}
+}
+
+// finish sends the last byte and reads the answer's status, and after how many seconds to
+// come again.
+func (h *heldUpload) finish(t *testing.T) (status int, retryAfter string) {
+	t.Helper()
+	_, err := io.WriteString(h.conn, h.end)
+	require.NoError(t, err)
+	response, err := http.ReadResponse(bufio.NewReader(h.conn), nil)
+	require.NoError(t, err)
+	require.NoError(t, response.Body.Close())
+	return response.StatusCode, response.Header.Get("Retry-After")
+}
+
+// expect is finish with an answer of this status.
+func (h *heldUpload) expect(t *testing.T, status int) {
+	t.Helper()
+	got, _ := h.finish(t)
+	require.Equal(t, status, got)
+}
+
+// mostMemory is the most memory that a process ever had, in bytes.
+func (p *process) mostMemory(t *testing.T) int {
+	t.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.command.Process.Pid))
+	if os.IsNotExist(err) {
+		t.Skip("this system does not tell how much memory a process has")
+	}
+	require.NoError(t, err)
+	found := regexp.MustCompile(`VmHWM:\s+(\d+) kB`).FindSubmatch(status)
+	require.NotNil(t, found)
+	kilobytes, err := strconv.Atoi(string(found[1]))
+	require.NoError(t, err)
+	return kilobytes << 10
+}
+
+func TestUploadsStaySmallInMemory(t *testing.T) {
+	t.Parallel()
+	c := newCloud(t, "PARAPET_UPLOADS_PER_PARTNER=1024", "PARAPET_UPLOADS=1024")
+	p, path := c.start(t, "parapet"), uploadPath(t, c.Bundle)
+	holdUpload(t, p, c.token, path).expect(t, http.StatusCreated)
+	before := p.mostMemory(t)
+	const many = 24
+	var held []*heldUpload
+	for range many {
+		held = append(held, holdUpload(t, p, c.token, path))
+	}
+	for _, upload := range held {
+		upload.expect(t, http.StatusCreated)
+	}
+	each := (p.mostMemory(t) - before) / many
+	t.Logf("%d KiB of memory an upload", each>>10)
+	require.Less(t, each, 2<<20)
+
+	claim := regexp.MustCompile("clm_[^/]+").FindString(path)
+	before, held = p.mostMemory(t), nil
+	for range many {
+		held = append(held, holdBody(t, p, c.token, "/graphql", `{"query":"mutation($input:AddAttachmentInput!){addAttachment(input:$input){attachment{id}}}","variables":{"input":{"claimId":"`+claim+
+			`","fileName":"a.txt","contentType":"text/plain","contentBase64":"`+strings.Repeat("QUJD", 10<<20/3)+`"}}}`))
+	}
+	for _, upload := range held {
+		upload.expect(t, http.StatusOK)
+	}
+	t.Logf("%d KiB of memory an upload over GraphQL, which parses them whole, one at a time", (p.mostMemory(t)-before)/many>>10)
+}
+
+func TestUploadsOfOnePartnerAreBounded(t *testing.T) {
+	t.Parallel()
+	c := newCloud(t)
+	p, path := c.start(t, "parapet"), uploadPath(t, c.Bundle)
+	var held []*heldUpload
+	for range 4 { // of 14 MiB each; 64 MiB fit
+		held = append(held, holdUpload(t, p, c.token, path))
+	}
+	status, retryAfter := holdUpload(t, p, c.token, path).finish(t)
+	require.Equal(t, http.StatusTooManyRequests, status)
+	require.Equal(t, "1", retryAfter)
+	for _, upload := range held {
+		upload.expect(t, http.StatusCreated)
+	}
+	holdUpload(t, p, c.token, path).expect(t, http.StatusCreated)
+}
