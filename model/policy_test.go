@@ -81,7 +81,9 @@ func TestBindRefuses(t *testing.T) {
 	foreign, unknown := bind(b.As(b.Globex).Quote("quake-circle", nil).ID), bind("quo_01kajw6p5qfn1t7zbjy0yse3hv")
 	require.Equal(t, model.CodeNotFound, foreign.Code)
 	require.Equal(t, unknown, foreign, "a foreign quote and one that never was look the same")
-	require.Equal(t, unknown, bind(policy.ID), "and so does an id of another kind")
+	another := bind(policy.ID)
+	require.Equal(t, model.CodeNotFound, another.Code)
+	require.Contains(t, another.Detail, "begin with quo_, not pol_")
 
 	stale := b.Quote("quake-circle", nil)
 	late := b.Quote("quake-circle", modeltest.Context{"starts_at": b.Now().Add(time.Hour).Format(time.RFC3339)})
