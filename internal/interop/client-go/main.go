@@ -148,9 +148,9 @@ func (s *story) rehearse(ctx context.Context, policy *v1.Policy) (string, error)
 	body, err := json.Marshal(v1.ObservationInput{
 		Source: "usgs", SourceEventID: "story-quake",
 		Kind: v1.ObservationInputKindEarthquake, Stage: v1.ObservationInputStageFinal,
-		OccurredAt: policy.EffectiveAt.Add(time.Millisecond),
+		OccurredAt: new(policy.EffectiveAt.Add(time.Millisecond)),
 		Location:   &v1.Point{Latitude: *place.Latitude, Longitude: *place.Longitude},
-		Measures:   map[string]v1.Measure{"magnitude": {Value: "7.4", Unit: "mw"}},
+		Measures:   &map[string]v1.Measure{"magnitude": {Value: "7.4", Unit: "mw"}},
 	})
 	if err != nil {
 		return "", err

@@ -140,7 +140,7 @@ func (s *story) observe(ctx context.Context, quote *quote, policy *policy) error
 	}
 	answer, err := v1.RecordObservations(ctx, s.source, v1.RecordObservationsInput{Observations: []v1.ObservationInput{{
 		Source: quake.Source, SourceEventId: quake.Id, Kind: v1.ObservationKindEarthquake, Stage: v1.ObservationStageFinal,
-		OccurredAt: policy.EffectiveAt.Add(time.Millisecond), Location: &v1.PointInput{Latitude: *place.Latitude, Longitude: *place.Longitude},
+		OccurredAt: new(policy.EffectiveAt.Add(time.Millisecond)), Location: &v1.PointInput{Latitude: *place.Latitude, Longitude: *place.Longitude},
 		Measures: []v1.MeasuredInput{{Name: "magnitude", Value: "7.4", Unit: "mw"}},
 	}}})
 	if err != nil {
