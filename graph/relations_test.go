@@ -78,7 +78,7 @@ func (d *door) counted(t testing.TB) (*door, *counter) {
 
 const everything = `query($n: Int!) { policies(first: $n) { totalCount edges { cursor node { product { key } quote { id product { key } policy { id } }
 	payoutMethods(first: 2) { totalCount nodes { id type display { last4 } } }
-	claims(first: 2) { totalCount totalCountExceeded nodes { policy { id } occurrence { source } determination { factor stage }
+	timeline(first: 2) { totalCount nodes { kind } } claims(first: 2) { totalCount totalCountExceeded nodes { policy { id } occurrence { source } determination { factor stage }
 		payouts { claim { id } policy { id } payoutMethod { id } } messages(first: 2) { nodes { body } } attachments(first: 2) { nodes { fileName } }
 		payoutMethods(first: 2) { nodes { id } } timeline(first: 2) { totalCount nodes { kind actor { kind } } } } } } } } }`
 
@@ -88,7 +88,7 @@ func TestStatementsFollowFromTheShape(t *testing.T) {
 	d.shaken(t, 6)
 	d, statements := d.counted(t)
 	d.data(t, dashboard, map[string]any{"n": 50})
-	for document, most := range map[string]int64{dashboard: 3, everything: 19} {
+	for document, most := range map[string]int64{dashboard: 3, everything: 21} {
 		var counts []int64
 		for _, n := range []int{1, 6} {
 			fewest := int64(math.MaxInt64) // a connection's first statement brings others
@@ -122,6 +122,12 @@ func TestEveryNounIsRead(t *testing.T) {
 	last := timeline["nodes"].([]any)
 	require.Len(t, last, 2)
 	require.InDelta(t, told[len(told)-1].Sequence, last[1].(map[string]any)["sequence"], 0)
+	got = d.data(t, `query($id: ID!) { policy(id: $id) { begin: timeline(first: 1) { totalCount nodes { kind claimId sequence } }
+		end: timeline(last: 1) { nodes { kind claimId } } } }`, map[string]any{"id": policy.ID})["policy"].(map[string]any)
+	begin := got["begin"].(map[string]any)
+	require.Equal(t, []any{map[string]any{"kind": "POLICY_ACTIVATED", "claimId": nil, "sequence": 1.0}}, begin["nodes"])
+	require.Greater(t, begin["totalCount"], float64(len(told)))
+	require.Equal(t, []any{map[string]any{"kind": "PAYOUT_RELEASED", "claimId": claim.ID}}, got["end"].(map[string]any)["nodes"])
 
 	all := d.data(t, `{ quotes { nodes { id } } payouts(filter: {status: RELEASED}) { totalCount nodes { id } } payoutMethods { nodes { id } } products(first: 1) { totalCount nodes { key } } product(key: "quake-circle") { contextSchema trigger { kind } } claims(order: OLDEST_FIRST) { nodes { id } } }`, nil)
 	require.Len(t, all["quotes"].(map[string]any)["nodes"], 1)

@@ -27,6 +27,18 @@ type branch[Row, Record any] struct {
 	along direction
 	key   func(*Row) string // the value of by
 	owner func(*Row) uuid.UUID
+
+	// parts is set when the rows come from several tables; on, also and by are not used
+	// then.
+	parts *branchParts
+}
+
+// branchParts are the statements of a branch whose rows come from several tables.
+type branchParts struct {
+	// rows selects the page of the parent w, where where narrows the parents.
+	rows func(where *where, p page, along direction) (text string, err error)
+	// count is an expression of how many rows the parent w has.
+	count string
 }
 
 // page is one page of what one record has. Errors: not_found, cursor_invalid.
@@ -107,32 +119,12 @@ func (b *branch[Row, Record]) of(ctx context.Context, s *Service, actor Actor, p
 // rows are the page's rows, and one more, of each parent.
 func (b *branch[Row, Record]) rows(ctx context.Context, s *Service, actor Actor, parents []uuid.UUID, p page) (map[uuid.UUID][]Row, error) {
 	w := b.where(s, actor, parents)
-	inner := s.rows(new(Row))
-	inner.args = w.args
-	inner.and(b.on)
-	by, along := b.by, p.along.or(b.along).turned(p.last)
-	var after any
-	var err error
-	switch {
-	case by == "":
-		by = "id"
-		if p.after != "" {
-			after, err = uuid.Parse(p.after)
-		}
-	case p.after != "":
-		after, err = strconv.ParseInt(p.after, 10, 64)
-	}
+	text, args, err := b.pageText(s, w, p)
 	if err != nil {
-		return nil, fmt.Errorf("cursor: %w", err)
+		return nil, err
 	}
-	if after != nil {
-		inner.and("!."+by+" "+along.beyond+" ?", after)
-	}
-	order := by + " " + along.order
-	text := fmt.Sprintf("select r.*%s from %s as w cross join lateral (%s%s order by %s.%s limit $%d) as r%s order by w.id, r.%s",
-		b.also, b.from, s.selectText(new(Row)), inner, w.alias, order, len(inner.args)+1, w, order)
 	all := make([]Row, 0, min(expected, len(parents)*int(p.fetch())))
-	if err := s.preparedRows(ctx, s.pool, &all, text, append(inner.args, p.fetch())...); err != nil {
+	if err := s.preparedRows(ctx, s.pool, &all, text, args...); err != nil {
 		return nil, err
 	}
 	rows := make(map[uuid.UUID][]Row, len(parents))
@@ -143,6 +135,38 @@ func (b *branch[Row, Record]) rows(ctx context.Context, s *Service, actor Actor,
 		}
 	}
 	return rows, nil
+}
+
+// pageText is the statement that reads the page of each parent that w narrows to.
+func (b *branch[Row, Record]) pageText(s *Service, w *where, p page) (text string, args []any, err error) {
+	by, along := b.by, p.along.or(b.along).turned(p.last)
+	if b.parts != nil {
+		text, err = b.parts.rows(w, p, along)
+		return text, w.args, err
+	}
+	inner := s.rows(new(Row))
+	inner.args = w.args
+	inner.and(b.on)
+	var after any
+	switch {
+	case by == "":
+		by = "id"
+		if p.after != "" {
+			after, err = uuid.Parse(p.after)
+		}
+	case p.after != "":
+		after, err = strconv.ParseInt(p.after, 10, 64)
+	}
+	if err != nil {
+		return "", nil, fmt.Errorf("cursor: %w", err)
+	}
+	if after != nil {
+		inner.and("!."+by+" "+along.beyond+" ?", after)
+	}
+	order := by + " " + along.order
+	text = fmt.Sprintf("select r.*%s from %s as w cross join lateral (%s%s order by %s.%s limit $%d) as r%s order by w.id, r.%s",
+		b.also, b.from, s.selectText(new(Row)), inner, w.alias, order, len(inner.args)+1, w, order)
+	return text, append(inner.args, p.fetch()), nil
 }
 
 func (b *branch[Row, Record]) where(s *Service, actor Actor, parents []uuid.UUID) *where {
@@ -167,14 +191,11 @@ func (b *branch[Row, Record]) counts(s *Service, actor Actor, parents []uuid.UUI
 	return func(ctx context.Context) (map[uuid.UUID]int, error) {
 		once.Do(func() {
 			w := b.where(s, actor, parents)
-			inner := s.rows(new(Row))
-			inner.and(b.on)
 			var rows []struct {
 				ID uuid.UUID
 				N  int
 			}
-			text := fmt.Sprintf("select w.id, (select count(*) from (select from %s as %s%s limit %d) as counted) as n from %s as w%s",
-				s.table(new(Row)), w.alias, inner, MaxTotal+1, b.from, w)
+			text := fmt.Sprintf("select w.id, %s as n from %s as w%s", b.countOf(s, w.alias), b.from, w)
 			err = s.preparedRows(ctx, s.pool, &rows, text, w.args...)
 			counted = make(map[uuid.UUID]int, len(rows))
 			for _, row := range rows {
@@ -183,4 +204,15 @@ func (b *branch[Row, Record]) counts(s *Service, actor Actor, parents []uuid.UUI
 		})
 		return counted, err
 	}
+}
+
+// countOf is an expression of how many rows the parent w has, up to one more than
+// MaxTotal where they must be counted.
+func (b *branch[Row, Record]) countOf(s *Service, alias string) string {
+	if b.parts != nil {
+		return b.parts.count
+	}
+	inner := s.rows(new(Row))
+	inner.and(b.on)
+	return fmt.Sprintf("(select count(*) from (select from %s as %s%s limit %d) as counted)", s.table(new(Row)), alias, inner, MaxTotal+1)
 }

@@ -101,8 +101,16 @@ func (r *timelineRow) public() wire.TimelineEntry {
 			ID: nounTimelineEntry.id(r.ID), Object: nounTimelineEntry.name, Partner: &r.Partner,
 			CreatedAt: r.At, UpdatedAt: r.At, Version: 1,
 		},
-		Sequence: r.Sequence, Kind: string(r.Kind), At: r.At,
+		ClaimID: nounClaim.optional(r.claim()), Sequence: r.Sequence, Kind: string(r.Kind), At: r.At,
 		Actor:   wire.Actor{Kind: string(r.ActorKind), Name: r.ActorName},
 		Summary: r.Summary, Data: r.Data, EventID: nounEvent.optional(r.EventID),
 	}
+}
+
+// claim is the claim that the entry belongs to; nil for a change of the policy itself.
+func (r *timelineRow) claim() *uuid.UUID {
+	if r.ClaimID == uuid.Nil {
+		return nil
+	}
+	return &r.ClaimID
 }

@@ -80,6 +80,7 @@ func (h *house) endpoints(t *testing.T) []endpoint {
 		{"GET", "/quotes/" + quote.ID, "", model.ScopeQuotesRead, 200, 404},
 		{"POST", "/policies", `{"quote_id":"` + fresh.ID + `"}`, model.ScopePoliciesWrite, 201, 404},
 		{"GET", "/policies/" + policy.ID, "", model.ScopePoliciesRead, 200, 404},
+		{"GET", "/policies/" + policy.ID + "/timeline", "", model.ScopePoliciesRead, 200, 404},
 		{"POST", "/policies/" + scheduled.ID + "/cancel", "", model.ScopePoliciesWrite, 200, 404},
 		{"POST", "/explain", `{"policy_id":"` + policy.ID + `","as_if":{"earthquake":{"location":{"latitude":23.98,"longitude":121.61},"magnitude":"7.0"}}}`, model.ScopePoliciesRead, 200, 404},
 		{"GET", "/occurrences/" + claim.Occurrence.ID, "", model.ScopePoliciesRead, 200, 404},

@@ -55,6 +55,7 @@ func (s *story) tell(t *testing.T) {
 	}
 	page := record[wire.List[wire.TimelineEntry]](t, call("listTimeline", 200, "GET", of+"/timeline?limit=2", ""))
 	call("listTimeline", 200, "GET", of+"/timeline?cursor="+*page.NextCursor, "")
+	call("listPolicyTimeline", 200, "GET", "/policies/"+policy.ID+"/timeline", "")
 	s.pay(t, policy.ID)
 	s.takeBack(t, policy.ID)
 	s.hook(t)

@@ -44,6 +44,7 @@ var contract = map[string]model.Scope{
 	"POST /explain":                                              model.ScopePoliciesRead,
 	"GET /occurrences/{occurrence_id}":                           model.ScopePoliciesRead,
 	"POST /claims/{claim_id}/withdraw":                           model.ScopeClaimsWrite,
+	"GET /policies/{policy_id}/timeline":                         model.ScopePoliciesRead,
 	"GET /policies/{policy_id}/payout-methods":                   model.ScopeClaimsRead,
 	"GET /payout_methods/{payout_method_id}":                     model.ScopeClaimsRead,
 	"GET /payouts":                                               model.ScopeClaimsRead,

@@ -35,6 +35,10 @@ func (d *door) getPolicy(ctx context.Context, c *call) (*wire.Policy, error) {
 	return d.Service.GetPolicy(ctx, c.actor, c.path("policy_id"))
 }
 
+func (d *door) getPolicyTimeline(ctx context.Context, c *call, page model.PageRequest) (*model.Page[wire.TimelineEntry], error) {
+	return d.Service.GetPolicyTimeline(ctx, c.actor, c.path("policy_id"), page)
+}
+
 func (d *door) cancelPolicy(ctx context.Context, c *call) (*wire.Policy, error) {
 	return d.Service.CancelPolicy(ctx, c.actor, model.CancellationRequest{PolicyID: c.path("policy_id")})
 }

@@ -43,6 +43,8 @@ func (d *door) cover() []route {
 			named("listPolicies", "Policies", "List policies", "Newest first."),
 		reads("/policies/{policy_id}", model.ScopePoliciesRead, d.getPolicy).
 			named("getPolicy", "Policies", "Read a policy", ""),
+		lists("/policies/{policy_id}/timeline", model.ScopePoliciesRead, d.getPolicyTimeline).
+			named("listPolicyTimeline", "Policies", "Read a policy's history", "The policy's own changes and the timelines of its claims in one list, oldest first."),
 		acts("/policies/{policy_id}/cancel", model.ScopePoliciesWrite, http.StatusOK, d.cancelPolicy).refuses(model.CodeStateConflict).heldTo(heldPolicyInPath).
 			named("cancelPolicy", "Policies", "Cancel a policy", "Before its cover begins; the premium is reversed. Afterwards it is 409 state_conflict: operators end cover that has begun."),
 		answers("/explain", model.ScopePoliciesRead, d.explain).

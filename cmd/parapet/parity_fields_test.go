@@ -23,7 +23,7 @@ var fieldOf = map[string]string{
 	"updateWebhookEndpoint": "Mutation.changeWebhookEndpoint", "deleteWebhookEndpoint": "Mutation.deleteWebhookEndpoint",
 	"rotateWebhookSecret": "Mutation.rotateWebhookSecret", "testWebhookEndpoint": "Mutation.testWebhookEndpoint",
 	"listDeliveries": "WebhookEndpoint.deliveries", "retryDelivery": "Mutation.retryDelivery",
-	"listPolicyPayoutMethods": "Policy.payoutMethods", "getPayoutMethod": "Query.payoutMethod", "listAllPayouts": "Query.payouts",
+	"listPolicyTimeline": "Policy.timeline", "listPolicyPayoutMethods": "Policy.payoutMethods", "getPayoutMethod": "Query.payoutMethod", "listAllPayouts": "Query.payouts",
 	"cancelPolicy": "Mutation.cancelPolicy", "withdrawClaim": "Mutation.withdrawClaim",
 	"getOccurrence": "Query.occurrence", "explainOccurrence": "Query.explain",
 }

@@ -1108,6 +1108,7 @@ type ComplexityRoot struct {
 		QuoteID          func(childComplexity int) int
 		Status           func(childComplexity int) int
 		TermsHash        func(childComplexity int) int
+		Timeline         func(childComplexity int, first *int, after *string, last *int) int
 		UpdatedAt        func(childComplexity int) int
 		Version          func(childComplexity int) int
 	}
@@ -1517,6 +1518,7 @@ type ComplexityRoot struct {
 	TimelineEntry struct {
 		Actor    func(childComplexity int) int
 		At       func(childComplexity int) int
+		ClaimID  func(childComplexity int) int
 		Data     func(childComplexity int) int
 		EventID  func(childComplexity int) int
 		ID       func(childComplexity int) int
@@ -6272,6 +6274,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Policy.TermsHash(childComplexity), true
+	case "Policy.timeline":
+		if e.ComplexityRoot.Policy.Timeline == nil {
+			break
+		}
+
+		args, err := ec.field_Policy_timeline_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Policy.Timeline(childComplexity, args["first"].(*int), args["after"].(*string), args["last"].(*int)), true
 	case "Policy.updatedAt":
 		if e.ComplexityRoot.Policy.UpdatedAt == nil {
 			break
@@ -8087,6 +8100,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.TimelineEntry.At(childComplexity), true
+	case "TimelineEntry.claimId":
+		if e.ComplexityRoot.TimelineEntry.ClaimID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TimelineEntry.ClaimID(childComplexity), true
 	case "TimelineEntry.data":
 		if e.ComplexityRoot.TimelineEntry.Data == nil {
 			break
@@ -11662,6 +11681,15 @@ type Policy implements Node {
     "The newest first when left out."
     order: Order
   ): ClaimConnection
+  "Its own changes and the timelines of its claims in one list, oldest first: from the beginning, or the last entries."
+  timeline(
+    "How many, 1 to 100; 25 when left out."
+    first: Int
+    "The endCursor of the page before."
+    after: String
+    "The last so many entries instead, 1 to 100."
+    last: Int
+  ): TimelineConnection
   "The accounts that its claims can be paid to, those of single claims included, the newest first. Scope claims:read."
   payoutMethods(
     "How many, 1 to 100; 25 when left out."
@@ -13158,11 +13186,13 @@ input PersonInput {
   country: String
 }
 `, BuiltIn: false},
-	{Name: "../schema/timeline.graphqls", Input: `"One sentence of a claim's story."
+	{Name: "../schema/timeline.graphqls", Input: `"One change of a claim or of a policy."
 type TimelineEntry {
   "Id of the sentence, tle_…."
   id: ID!
-  "1, 2, 3 … without gaps."
+  "Id of the claim whose timeline the entry belongs to; null for a change of the policy itself."
+  claimId: ID
+  "1, 2, 3 … without gaps within the timeline of the claim, and within the policy's own changes."
   sequence: Long!
   "What kind of thing happened."
   kind: TimelineKind!
@@ -13254,7 +13284,7 @@ enum TimelineKind {
   TRIGGER_OBSERVED
 }
 
-"A page of a claim's story."
+"A page of a timeline."
 type TimelineConnection {
   "The records with their cursors."
   edges: [TimelineEdge!]!
@@ -15734,6 +15764,8 @@ func (ec *executionContext) childFields_Policy(ctx context.Context, field graphq
 		return ec.fieldContext_Policy_claimsCount(ctx, field)
 	case "claims":
 		return ec.fieldContext_Policy_claims(ctx, field)
+	case "timeline":
+		return ec.fieldContext_Policy_timeline(ctx, field)
 	case "payoutMethods":
 		return ec.fieldContext_Policy_payoutMethods(ctx, field)
 	}
@@ -16440,6 +16472,8 @@ func (ec *executionContext) childFields_TimelineEntry(ctx context.Context, field
 	switch field.Name {
 	case "id":
 		return ec.fieldContext_TimelineEntry_id(ctx, field)
+	case "claimId":
+		return ec.fieldContext_TimelineEntry_claimId(ctx, field)
 	case "sequence":
 		return ec.fieldContext_TimelineEntry_sequence(ctx, field)
 	case "kind":

@@ -249,6 +249,29 @@ func (ec *executionContext) fieldContext_TimelineEntry_id(_ context.Context, fie
 	return graphql.NewScalarFieldContext("TimelineEntry", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
+func (ec *executionContext) _TimelineEntry_claimId(ctx context.Context, field graphql.CollectedField, obj *wire.TimelineEntry) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_TimelineEntry_claimId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ClaimID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_TimelineEntry_claimId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("TimelineEntry", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
 func (ec *executionContext) _TimelineEntry_sequence(ctx context.Context, field graphql.CollectedField, obj *wire.TimelineEntry) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -613,6 +636,11 @@ func (ec *executionContext) _TimelineEntry(ctx context.Context, sel ast.Selectio
 		case "id":
 			out.Values[i] = ec._TimelineEntry_id(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "claimId":
+			out.Values[i] = ec._TimelineEntry_claimId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "sequence":

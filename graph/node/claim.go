@@ -54,15 +54,24 @@ func (c *Claim) Payouts() []*Payout { return append([]*Payout{}, c.payouts...) }
 
 // Timeline is its story.
 func (c *Claim) Timeline(ctx context.Context, first *int, after *string, last *int) (*TimelineConnection, error) {
-	r, in := c.kin.read, pageOf(first, after)
-	if last != nil {
-		if first != nil || after != nil {
-			return nil, model.BadParameter(model.FieldError{Pointer: "last", Code: "not_allowed", Detail: "Give last alone, or first and after."})
-		}
-		in = pageOf(last, nil)
-		in.Last = true
+	in, err := timelinePage(first, after, last)
+	if err != nil {
+		return nil, err
 	}
-	return members(ctx, c.kin, c.ID, "timeline", in, r.Service.TimelinesOf, asTheyAre[wire.TimelineEntry])
+	return members(ctx, c.kin, c.ID, "timeline", in, c.kin.read.Service.TimelinesOf, asTheyAre[wire.TimelineEntry])
+}
+
+// timelinePage is a page from the beginning of a timeline, or from its end.
+func timelinePage(first *int, after *string, last *int) (model.PageRequest, error) {
+	if last == nil {
+		return pageOf(first, after), nil
+	}
+	if first != nil || after != nil {
+		return model.PageRequest{}, model.BadParameter(model.FieldError{Pointer: "last", Code: "not_allowed", Detail: "Give last alone, or first and after."})
+	}
+	in := pageOf(last, nil)
+	in.Last = true
+	return in, nil
 }
 
 // Messages are the conversation about it.

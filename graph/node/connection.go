@@ -38,7 +38,7 @@ type (
 	PayoutEdge                = Edge[*Payout]                   // to a payout
 	PayoutMethodConnection    = Connection[*PayoutMethod]       // of payout methods
 	PayoutMethodEdge          = Edge[*PayoutMethod]             // to a payout method
-	TimelineConnection        = Connection[*wire.TimelineEntry] // of a claim's story
+	TimelineConnection        = Connection[*wire.TimelineEntry] // of a timeline
 	TimelineEdge              = Edge[*wire.TimelineEntry]       // to a sentence of it
 	MessageConnection         = Connection[*Message]            // of messages
 	MessageEdge               = Edge[*Message]                  // to a message

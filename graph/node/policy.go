@@ -57,6 +57,15 @@ func (p *Policy) Claims(ctx context.Context, first *int, after, order *string) (
 	return members(ctx, p.kin, p.ID, "claims", ordered(first, after, order), r.Service.ClaimsOf, r.claims)
 }
 
+// Timeline is its own changes and the timelines of its claims.
+func (p *Policy) Timeline(ctx context.Context, first *int, after *string, last *int) (*TimelineConnection, error) {
+	in, err := timelinePage(first, after, last)
+	if err != nil {
+		return nil, err
+	}
+	return members(ctx, p.kin, p.ID, "timeline", in, p.kin.read.Service.PolicyTimelinesOf, asTheyAre[wire.TimelineEntry])
+}
+
 // PayoutMethods are the accounts of its claims.
 func (p *Policy) PayoutMethods(ctx context.Context, first *int, after, order *string) (*PayoutMethodConnection, error) {
 	r := p.kin.read

@@ -54,10 +54,11 @@ type Claim struct {
 	ClosedAt        *time.Time       `json:"closed_at"`
 }
 
-// TimelineEntry is one sentence of a claim's story.
+// TimelineEntry is one sentence about a claim, or about a change of a policy itself.
 type TimelineEntry struct {
 	Header
-	Sequence int64          `json:"sequence"` // 1, 2, 3 … without gaps
+	ClaimID  *string        `json:"claim_id"` // null for a change of the policy itself
+	Sequence int64          `json:"sequence"` // 1, 2, 3 … without gaps, per claim and for the policy itself
 	Kind     string         `json:"kind"`     // an event type, or trigger.observed
 	At       time.Time      `json:"at"`
 	Actor    Actor          `json:"actor"`

@@ -1,0 +1,144 @@
+package model
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
+
+	"parapet/model/money"
+	"parapet/model/wire"
+)
+
+// policyTimelineRow is an entry of a claim's timeline, or the event of a change of the
+// policy itself. An event has no claim; its sequence is the policy's version and its data
+// the event's.
+type policyTimelineRow struct {
+	timelineRow `bun:",extend"`
+
+	PolicyID uuid.UUID `bun:"type:uuid"`
+}
+
+var policyTimelines = &branch[policyTimelineRow, wire.TimelineEntry]{
+	shelf: &shelf[policyTimelineRow, wire.TimelineEntry]{
+		kind: nounTimelineEntry, plural: "timeline entries", scope: always(ScopePoliciesRead), public: (*policyTimelineRow).public,
+	},
+	name: "policy_timeline", trunk: nounPolicy, from: "policies", along: oldestFirst,
+	key:   func(r *policyTimelineRow) string { return r.At.UTC().Format(time.RFC3339Nano) + "/" + r.ID.String() },
+	owner: func(r *policyTimelineRow) uuid.UUID { return r.PolicyID },
+	parts: &branchParts{
+		rows: policyTimelinePage,
+		count: `((select count(*) from events e where e.subject_id = w.id and e.partner = w.partner)
+			+ (select coalesce(sum(c.timeline_sequence), 0) from claims c where c.policy_id = w.id and c.partner = w.partner))::bigint`,
+	},
+}
+
+// GetPolicyTimeline is the history of a policy, oldest first: its own changes and the
+// timelines of its claims, ordered by time and, within one transaction, cause before
+// effect. Errors: not_found, cursor_invalid.
+func (s *Service) GetPolicyTimeline(ctx context.Context, actor Actor, policy string, in PageRequest) (*Page[wire.TimelineEntry], error) {
+	return policyTimelines.page(ctx, s, actor, policy, in)
+}
+
+// PolicyTimelinesOf are the histories of several policies.
+func (s *Service) PolicyTimelinesOf(ctx context.Context, actor Actor, policies []string, in PageRequest) (map[string]*Page[wire.TimelineEntry], error) {
+	return policyTimelines.of(ctx, s, actor, policies, in)
+}
+
+// policyTimelineText reads one page. A claim takes part when its timeline goes on behind
+// the cursor; of those that begin behind it, as many as the page has entries suffice,
+// because each has an entry at the instant it began. So a page costs the same at any depth.
+const policyTimelineText = `select r.* from policies as w cross join lateral (
+	select w.id as policy_id, found.* from (
+		(select e.id, e.partner, '00000000-0000-0000-0000-000000000000'::uuid as claim_id, e.subject_version as sequence, e.type as kind, e.occurred_at as at,
+				case when e.type = 'policy.activated' then 'partner' when e.type <> 'policy.cancelled' then 'system'
+					when exists (select from adjudications a where a.policy_id = w.id and a.partner = w.partner and a.operation = 'cancel_policy') then 'operator'
+					else 'partner' end as actor_kind,
+				w.partner as actor_name, '' as summary, convert_from(e.data, 'UTF8')::json as data, e.id as event_id
+			from events e where e.subject_id = w.id and e.partner = w.partner and (e.occurred_at, e.id) {beyond} ({at}, {id})
+			order by e.occurred_at {order}, e.id {order} limit {limit})
+		union all
+		select entry.* from (
+			(select c.id, c.partner from claims c where c.policy_id = w.id and c.partner = w.partner and c.created_at <= {at} and coalesce(c.told_at, c.created_at) >= {at})
+			union all
+			(select c.id, c.partner from claims c where c.policy_id = w.id and c.partner = w.partner and {from}
+				order by {begins} {order}, c.id {order} limit {limit})
+		) as part cross join lateral (
+			select tl.id, tl.partner, tl.claim_id, tl.sequence, tl.kind, tl.at, tl.actor_kind, tl.actor_name, tl.summary, tl.data, tl.event_id
+			from timeline_entries tl where tl.claim_id = part.id and tl.partner = part.partner and (tl.at, tl.id) {beyond} ({at}, {id})
+			order by tl.sequence {order} limit {limit}) as entry
+	) as found order by found.at {order}, found.id {order} limit {limit}
+) as r{where} order by w.id, r.at {order}, r.id {order}`
+
+// policyTimelinePage is policyTimelineText for a page.
+func policyTimelinePage(w *where, p page, along direction) (string, error) {
+	at, id := "-infinity", uuid.Nil.String()
+	// Of claims that begin behind the cursor the oldest; from the end, those told last.
+	from, begins := "c.created_at > {at}", "c.created_at"
+	if p.last {
+		at, id = "infinity", uuid.Max.String()
+		from, begins = "c.created_at > '-infinity'", "coalesce(c.told_at, c.created_at)"
+	}
+	if p.after != "" {
+		var found bool
+		if at, id, found = strings.Cut(p.after, "/"); !found {
+			return "", fmt.Errorf("cursor of a policy's timeline: %q", p.after)
+		}
+	}
+	text := strings.ReplaceAll(policyTimelineText, "{from}", from)
+	return strings.NewReplacer(
+		"{beyond}", along.beyond, "{order}", along.order, "{begins}", begins, "{where}", w.String(),
+		"{at}", w.bind(at)+"::timestamptz", "{id}", w.bind(id)+"::uuid", "{limit}", w.bind(p.fetch())+"::bigint",
+	).Replace(text), nil
+}
+
+func (r *policyTimelineRow) public() wire.TimelineEntry {
+	entry := r.timelineRow.public()
+	if r.claim() == nil {
+		if r.ActorKind != ActorPartner {
+			entry.Actor.Name = System().Name
+		}
+		entry.Summary, entry.Data = policyChange(r.Kind, r.Data)
+	}
+	return entry
+}
+
+// policyChange is the sentence of a policy's event and what machines need of it.
+func policyChange(kind EventType, data jsontext.Value) (summary string, facts jsontext.Value) {
+	var was struct {
+		Object struct {
+			Status         string      `json:"status"`
+			Limit          money.Money `json:"limit"`
+			LimitRemaining money.Money `json:"limit_remaining"`
+			EffectiveAt    time.Time   `json:"effective_at"`
+			ExpiresAt      time.Time   `json:"expires_at"`
+			CancelledAt    *time.Time  `json:"cancelled_at"`
+		} `json:"object"`
+	}
+	if json.Unmarshal(data, &was) != nil { // an event's data is a record that this program wrote
+		return "The policy changed.", jsontext.Value("{}")
+	}
+	p := was.Object
+	facts, err := wire.Encode(map[string]any{"status": p.Status, "limit_remaining": p.LimitRemaining})
+	if err != nil {
+		facts = jsontext.Value("{}")
+	}
+	switch kind {
+	case EventPolicyActivated:
+		return fmt.Sprintf("The policy was bound: up to %s from %s to %s.", p.Limit, p.EffectiveAt.Format(time.RFC3339), p.ExpiresAt.Format(time.RFC3339)), facts
+	case EventPolicyExhausted:
+		return fmt.Sprintf("The limit of %s is used up.", p.Limit), facts
+	case EventPolicyExpired:
+		return fmt.Sprintf("Cover ended at %s.", p.ExpiresAt.Format(time.RFC3339)), facts
+	case EventPolicyCancelled:
+		return "The policy was cancelled.", facts
+	case EventPolicyArchived:
+		return "The policy was archived: it takes no claims any more.", facts
+	default:
+		return fmt.Sprintf("%s of the limit of %s remains.", p.LimitRemaining, p.Limit), facts
+	}
+}
