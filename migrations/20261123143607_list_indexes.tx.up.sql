@@ -4,12 +4,9 @@ create index quotes_state_idx on quotes (partner, status, product, id desc);
 --bun:split
 create index policies_state_idx on policies (partner, status, product, id desc);
 --bun:split
--- The product of the claim's policy.
+-- The product of the claim's policy. 20261123143608 fills it, 20261123143609 indexes it, so that no lock on claims or
+-- event_numbers lasts longer than one batch.
 alter table claims add column product text;
---bun:split
-update claims c set product = p.product from policies p where p.id = c.policy_id and p.partner = c.partner;
---bun:split
-create index claims_state_idx on claims (partner, status, product, id desc);
 --bun:split
 -- Every step of a payout writes its indexes anew: one by status serves the whole list as well, by a probe for each status.
 create index payouts_state_idx on payouts (partner, status, id desc);
@@ -23,10 +20,6 @@ create index deliveries_undelivered_idx on deliveries (endpoint_id, partner, sta
 --bun:split
 -- The type of a numbered event, for the feed of some types.
 alter table event_numbers add column type text;
---bun:split
-update event_numbers n set type = e.type from events e where e.id = n.event_id and e.partner = n.partner;
---bun:split
-create index event_numbers_type_idx on event_numbers (partner, type, sequence);
 --bun:split
 create index occurrences_source_idx on occurrences (source, id desc);
 --bun:split
