@@ -100,7 +100,7 @@ func enums(t *testing.T) map[string][]string {
 		"RecordingResult": "model.RecordingResult", "ReleaseResumptionState": "model.ResumptionState", "ReportLineResult": "model.LineResult", "ReportLineStatus": "model.LineStatus", "SeriesInterval": "model.Interval",
 		"AccountType": "model/account.Type", "USAccountType": "model/account.AccountType", "PriceLineKind": "model/pricing.LineKind",
 		"Direction": "model/trigger.Direction", "ObservationStage": "model/trigger.Stage", "PayoutShapeKind": "model/trigger.Shape",
-		"PlaceKind": "model/trigger.PlaceKind", "WindRule": "model/trigger.WindRule",
+		"PlaceKind": "model/trigger.PlaceKind", "WindRule": "model/trigger.WindRule", "CalendarPeriod": "model/trigger.Calendar",
 	} {
 		folder, kind, _ := strings.Cut(of, ".")
 		all[name] = constants(t, folder, kind)

@@ -1,7 +1,6 @@
 package model_test
 
 import (
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -188,19 +187,4 @@ func TestTheEarliestRainIsPaidFirst(t *testing.T) {
 		require.Equal(t, policy.Limit.Amount, paid, "nothing is left only after all earlier days were paid")
 	}
 	require.Equal(t, "declined", claims[len(claims)-1].Status)
-}
-
-func TestADeficitIsJudgedInConsecutiveWindows(t *testing.T) {
-	t.Parallel()
-	b := modeltest.New(t)
-	policy := b.Cover("rain-deficit", nil) // 30 days, 10 mm
-	first := policy.EffectiveAt.Truncate(24*time.Hour).AddDate(0, 0, 1)
-	b.After(70 * 24 * time.Hour)
-	rain(b, policy, first, append(slices.Repeat([]string{"0"}, 29), "20")...)
-	require.Empty(t, b.Claims(policy), "no dry spell is cut out of two windows")
-	rain(b, policy, first.AddDate(0, 0, 30), append([]string{"3.5", "1.5"}, slices.Repeat([]string{"0"}, 28)...)...)
-	claim := b.OnlyClaim(policy)
-	require.Equal(t, "5.0", claim.Determination.Index.Value)
-	require.Equal(t, int64(5_000_000), claim.Amount.Amount)
-	require.Equal(t, policy.Cover.Place.Station+"/"+first.AddDate(0, 0, 59).Format(time.DateOnly), claim.Occurrence.SourceEventID)
 }

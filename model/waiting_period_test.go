@@ -1,7 +1,6 @@
 package model_test
 
 import (
-	"slices"
 	"testing"
 	"time"
 
@@ -23,20 +22,6 @@ func TestRainExcessPaysNothingInItsFirstSevenDays(t *testing.T) {
 	require.Empty(t, b.Claims(policy), "the last day that touches the waiting period")
 	rain(b, policy, first, "180")
 	require.Equal(t, "approved", b.OnlyClaim(policy).Status, "the first day after it")
-}
-
-func TestRainDeficitPaysNoWindowThatBeginsInTheFirstSevenDays(t *testing.T) {
-	t.Parallel()
-	b := modeltest.New(t, modeltest.Shipped())
-	policy := b.Cover("rain-deficit", nil)
-	require.Equal(t, "P7D", policy.Cover.WaitingPeriod)
-	b.After(70 * 24 * time.Hour)
-	dry := slices.Repeat([]string{"0"}, policy.Cover.Trigger.Days)
-	first := wholeDay(policy.EffectiveAt)
-	rain(b, policy, first, dry...)
-	require.Empty(t, b.Claims(policy))
-	rain(b, policy, first.AddDate(0, 0, len(dry)), dry...)
-	require.Equal(t, "approved", b.OnlyClaim(policy).Status)
 }
 
 // wholeDay is the first UTC day that lies wholly after a time.

@@ -59,7 +59,7 @@ var enums = map[string]map[string][]any{
 		model.CoverInForce, model.CoverEnded)},
 	"Product":       {"place": placeKinds},
 	"Quote":         {"status": states(model.QuoteArrows)},
-	"Trigger":       {"kind": observationKinds, "decides_on": decidingStages, "direction": words(trigger.AtLeast, trigger.AtMost), "wind": words(trigger.LargerOfEnds, trigger.Interpolated)},
+	"Trigger":       {"kind": observationKinds, "decides_on": decidingStages, "direction": words(trigger.AtLeast, trigger.AtMost), "wind": words(trigger.LargerOfEnds, trigger.Interpolated), "calendar": words(trigger.Month, trigger.Dekad)},
 	"USBankAccount": {"account_type": words(account.Checking, account.Savings)},
 	"Attempt":       {"error": words("timeout", "refused", "address", "tls", "dns", "connection", "redirect")},
 	"Delivery":      {"status": deliveryStates},

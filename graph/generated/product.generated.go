@@ -1378,8 +1378,8 @@ func (ec *executionContext) _WorkedExample_rainMm(ctx context.Context, field gra
 			return obj.RainMM(), nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []decimal.Decimal) graphql.Marshaler {
-			return ec.marshalODecimal2ᚕgithubᚗcomᚋshopspringᚋdecimalᚐDecimalᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []*decimal.Decimal) graphql.Marshaler {
+			return ec.marshalODecimal2ᚕᚖgithubᚗcomᚋshopspringᚋdecimalᚐDecimal(ctx, selections, v)
 		},
 		true,
 		false,

@@ -1528,15 +1528,18 @@ type ComplexityRoot struct {
 	}
 
 	Trigger struct {
+		Calendar        func(childComplexity int) int
 		Days            func(childComplexity int) int
 		DecidesOn       func(childComplexity int) int
 		Direction       func(childComplexity int) int
+		DryDays         func(childComplexity int) int
 		Index           func(childComplexity int) int
 		Kind            func(childComplexity int) int
 		MaximumDepthKM  func(childComplexity int) int
 		MaximumGapHours func(childComplexity int) int
 		Strict          func(childComplexity int) int
 		Unit            func(childComplexity int) int
+		WetMM           func(childComplexity int) int
 		Wind            func(childComplexity int) int
 	}
 
@@ -8143,6 +8146,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.TimelineEntry.Summary(childComplexity), true
 
+	case "Trigger.calendar":
+		if e.ComplexityRoot.Trigger.Calendar == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Trigger.Calendar(childComplexity), true
 	case "Trigger.days":
 		if e.ComplexityRoot.Trigger.Days == nil {
 			break
@@ -8161,6 +8170,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Trigger.Direction(childComplexity), true
+	case "Trigger.dryDays":
+		if e.ComplexityRoot.Trigger.DryDays == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Trigger.DryDays(childComplexity), true
 	case "Trigger.index":
 		if e.ComplexityRoot.Trigger.Index == nil {
 			break
@@ -8197,6 +8212,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Trigger.Unit(childComplexity), true
+	case "Trigger.wetMm":
+		if e.ComplexityRoot.Trigger.WetMM == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Trigger.WetMM(childComplexity), true
 	case "Trigger.wind":
 		if e.ComplexityRoot.Trigger.Wind == nil {
 			break
@@ -12076,8 +12097,8 @@ type WorkedExample {
   earthquake: ExampleEarthquake
   "The positions of a storm."
   storm: [ExampleFix!]
-  "Millimetres a day, from the first day of cover."
-  rainMm: [Decimal!]
+  "Millimetres a day, null for a missing day: from the end of the waiting period, or of the first whole month or dekad behind it."
+  rainMm: [Decimal]
   "Whether the trigger is met."
   met: Boolean!
   "Why."
@@ -13057,8 +13078,22 @@ type Trigger {
   wind: WindRule
   "Fixes further apart make no segment; null but for storms."
   maximumGapHours: Int
-  "Length of the rolling window; null but for rain."
+  "The largest number of consecutive days of a wet spell that is summed; null but for an excess of rain."
   days: Int
+  "The least precipitation of a wet day, in millimetres; null but for an excess of rain."
+  wetMm: Decimal
+  "Consecutive drier days that end a wet spell; null but for an excess of rain."
+  dryDays: Int
+  "The period that is summed; null but for a deficit of rain."
+  calendar: CalendarPeriod
+}
+
+"A period of the calendar at a station, in UTC days."
+enum CalendarPeriod {
+  "A calendar month."
+  MONTH
+  "Days 1 to 10, 11 to 20, or 21 to the end of a month."
+  DEKAD
 }
 
 "What an observation is about."
@@ -16514,6 +16549,12 @@ func (ec *executionContext) childFields_Trigger(ctx context.Context, field graph
 		return ec.fieldContext_Trigger_maximumGapHours(ctx, field)
 	case "days":
 		return ec.fieldContext_Trigger_days(ctx, field)
+	case "wetMm":
+		return ec.fieldContext_Trigger_wetMm(ctx, field)
+	case "dryDays":
+		return ec.fieldContext_Trigger_dryDays(ctx, field)
+	case "calendar":
+		return ec.fieldContext_Trigger_calendar(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Trigger", field.Name)
 }

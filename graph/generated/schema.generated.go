@@ -7189,16 +7189,16 @@ func (ec *executionContext) marshalODateTime2ᚖtimeᚐTime(ctx context.Context,
 	return graphql.WrapContextMarshaler(ctx, res)
 }
 
-func (ec *executionContext) unmarshalODecimal2ᚕgithubᚗcomᚋshopspringᚋdecimalᚐDecimalᚄ(ctx context.Context, v any) ([]decimal.Decimal, error) {
+func (ec *executionContext) unmarshalODecimal2ᚕᚖgithubᚗcomᚋshopspringᚋdecimalᚐDecimal(ctx context.Context, v any) ([]*decimal.Decimal, error) {
 	if v == nil {
 		return nil, nil
 	}
 	vSlice := graphql.CoerceList(v)
 	var err error
-	res := make([]decimal.Decimal, len(vSlice))
+	res := make([]*decimal.Decimal, len(vSlice))
 	for i := range vSlice {
 		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
-		res[i], err = ec.unmarshalNDecimal2githubᚗcomᚋshopspringᚋdecimalᚐDecimal(ctx, vSlice[i])
+		res[i], err = ec.unmarshalODecimal2ᚖgithubᚗcomᚋshopspringᚋdecimalᚐDecimal(ctx, vSlice[i])
 		if err != nil {
 			return nil, err
 		}
@@ -7206,19 +7206,13 @@ func (ec *executionContext) unmarshalODecimal2ᚕgithubᚗcomᚋshopspringᚋdec
 	return res, nil
 }
 
-func (ec *executionContext) marshalODecimal2ᚕgithubᚗcomᚋshopspringᚋdecimalᚐDecimalᚄ(ctx context.Context, sel ast.SelectionSet, v []decimal.Decimal) graphql.Marshaler {
+func (ec *executionContext) marshalODecimal2ᚕᚖgithubᚗcomᚋshopspringᚋdecimalᚐDecimal(ctx context.Context, sel ast.SelectionSet, v []*decimal.Decimal) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	ret := make(graphql.Array, len(v))
 	for i := range v {
-		ret[i] = ec.marshalNDecimal2githubᚗcomᚋshopspringᚋdecimalᚐDecimal(ctx, sel, v[i])
-	}
-
-	for _, e := range ret {
-		if e == graphql.Null {
-			return graphql.Null
-		}
+		ret[i] = ec.marshalODecimal2ᚖgithubᚗcomᚋshopspringᚋdecimalᚐDecimal(ctx, sel, v[i])
 	}
 
 	return ret

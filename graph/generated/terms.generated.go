@@ -1217,6 +1217,75 @@ func (ec *executionContext) fieldContext_Trigger_days(_ context.Context, field g
 	return graphql.NewScalarFieldContext("Trigger", field, true, false, errors.New("field of type Int does not have child fields"))
 }
 
+func (ec *executionContext) _Trigger_wetMm(ctx context.Context, field graphql.CollectedField, obj *node.Trigger) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Trigger_wetMm(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.WetMM, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *decimal.Decimal) graphql.Marshaler {
+			return ec.marshalODecimal2ᚖgithubᚗcomᚋshopspringᚋdecimalᚐDecimal(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Trigger_wetMm(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Trigger", field, false, false, errors.New("field of type Decimal does not have child fields"))
+}
+
+func (ec *executionContext) _Trigger_dryDays(ctx context.Context, field graphql.CollectedField, obj *node.Trigger) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Trigger_dryDays(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DryDays(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Trigger_dryDays(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Trigger", field, true, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _Trigger_calendar(ctx context.Context, field graphql.CollectedField, obj *node.Trigger) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Trigger_calendar(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Calendar(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *trigger.Calendar) graphql.Marshaler {
+			return ec.marshalOCalendarPeriod2ᚖparapetᚋmodelᚋtriggerᚐCalendar(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Trigger_calendar(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Trigger", field, true, false, errors.New("field of type CalendarPeriod does not have child fields"))
+}
+
 // endregion **************************** field.gotpl *****************************
 
 // region    **************************** input.gotpl *****************************
@@ -1892,6 +1961,21 @@ func (ec *executionContext) _Trigger(ctx context.Context, sel ast.SelectionSet, 
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
+		case "wetMm":
+			out.Values[i] = ec._Trigger_wetMm(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "dryDays":
+			out.Values[i] = ec._Trigger_dryDays(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "calendar":
+			out.Values[i] = ec._Trigger_calendar(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -2139,6 +2223,24 @@ func (ec *executionContext) marshalNRung2ᚕparapetᚋmodelᚋtriggerᚐRungᚄ(
 
 func (ec *executionContext) marshalNTrigger2parapetᚋgraphᚋnodeᚐTrigger(ctx context.Context, sel ast.SelectionSet, v node.Trigger) graphql.Marshaler {
 	return ec._Trigger(ctx, sel, &v)
+}
+
+func (ec *executionContext) unmarshalOCalendarPeriod2ᚖparapetᚋmodelᚋtriggerᚐCalendar(ctx context.Context, v any) (*trigger.Calendar, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := scalar.UnmarshalCalendar(v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOCalendarPeriod2ᚖparapetᚋmodelᚋtriggerᚐCalendar(ctx context.Context, sel ast.SelectionSet, v *trigger.Calendar) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	_ = sel
+	_ = ctx
+	res := scalar.MarshalCalendar(*v)
+	return res
 }
 
 func (ec *executionContext) marshalOMeasure2ᚖparapetᚋmodelᚋhazardᚐMeasure(ctx context.Context, sel ast.SelectionSet, v *hazard.Measure) graphql.Marshaler {

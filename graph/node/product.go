@@ -110,8 +110,8 @@ func (p *Product) Examples() ([]WorkedExample, error) {
 // Earthquake of the example.
 func (e WorkedExample) Earthquake() *product.ExampleQuake { return e.Quake }
 
-// RainMM of the example, day by day.
-func (e WorkedExample) RainMM() []decimal.Decimal { return e.Rain }
+// RainMM of the example, day by day; nil for a missing day.
+func (e WorkedExample) RainMM() []*decimal.Decimal { return e.Rain }
 
 // Met tells whether the trigger is met.
 func (e WorkedExample) Met() bool { return e.Expect.Met }

@@ -46,8 +46,14 @@ func (t Trigger) Wind() *trigger.WindRule { return orNil(t.Trigger.Wind) }
 // MaximumGapHours between two fixes.
 func (t Trigger) MaximumGapHours() *int { return orNil(t.Trigger.MaximumGapHours) }
 
-// Days of the rolling window.
+// Days of a wet spell that are summed.
 func (t Trigger) Days() *int { return orNil(t.Trigger.Days) }
+
+// DryDays that end a wet spell.
+func (t Trigger) DryDays() *int { return orNil(t.Trigger.DryDays) }
+
+// Calendar is the period that is summed.
+func (t Trigger) Calendar() *trigger.Calendar { return orNil(t.Trigger.Calendar) }
 
 // orNil is nil for what is not there.
 func orNil[T comparable](value T) *T {

@@ -108,6 +108,12 @@ func MarshalWindRule(w trigger.WindRule) graphql.Marshaler {
 // UnmarshalWindRule is UnmarshalWord.
 func UnmarshalWindRule(v any) (trigger.WindRule, error) { return small[trigger.WindRule](v) }
 
+// MarshalCalendar is MarshalWord.
+func MarshalCalendar(w trigger.Calendar) graphql.Marshaler { return capitals(w) }
+
+// UnmarshalCalendar is UnmarshalWord.
+func UnmarshalCalendar(v any) (trigger.Calendar, error) { return small[trigger.Calendar](v) }
+
 // MarshalShape is MarshalWord.
 func MarshalShape(w trigger.Shape) graphql.Marshaler { return capitals(w) }
 

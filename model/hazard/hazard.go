@@ -67,6 +67,7 @@ type Day struct {
 	HighestC        *decimal.Decimal // temperature in degrees Celsius
 	LowestC         *decimal.Decimal
 	WindMS          *decimal.Decimal // mean wind in metres per second
+	Preliminary     bool             // the source may still revise it; never true of shipped history
 }
 
 // Station is a weather station with its days in order of date, gaps left out.

@@ -2,7 +2,6 @@ package pricing
 
 import (
 	"errors"
-	"fmt"
 	"math/big"
 	"time"
 
@@ -93,10 +92,6 @@ func (r asIf) notes(c trigger.Cover) []string {
 	notes := []string{"Half an event of mean severity is added to the history, so that no place is free."}
 	if c.Trigger.MaximumDepthKM != nil && !r.data.HasDepth {
 		notes = append(notes, "The price data records no depth: the depth limit of the trigger is ignored in the price.")
-	}
-	if c.Trigger.Kind == hazard.StationDay {
-		notes = append(notes, fmt.Sprintf(
-			"Each year of history is judged as a cover of its own; events_in_place counts its windows of %d days that meet the term.", c.Trigger.Days))
 	}
 	if r.season != nil {
 		notes = append(notes, "The term is shorter than a year: only history within the season counts.")

@@ -173,35 +173,20 @@ func TestBurnPricesAShortTermOnItsSeason(t *testing.T) {
 	}
 }
 
-// TestBurnJudgesRainYearByYear wants every window inside one year's cover, and
-// with a winter's cover the first January judged although its cover began before
-// the data.
-func TestBurnJudgesRainYearByYear(t *testing.T) {
+// TestBurnCountsSpellsToTheYearOfTheirFirstDay burns a spell over new year, and with
+// a winter's cover judges the first January, although its cover began before the data.
+func TestBurnCountsSpellsToTheYearOfTheirFirstDay(t *testing.T) {
 	t.Parallel()
-	attach, exhaust := dec("40"), dec("120")
-	c := trigger.Cover{
-		Limit: money.New(10_000_000, "USD"), Term: "P365D",
-		Place: trigger.Place{Kind: trigger.AtStation, Station: "Seattle"},
-		Trigger: trigger.Trigger{
-			Kind: hazard.StationDay, Index: "precipitation_sum", Unit: "mm",
-			Direction: trigger.AtLeast, DecidesOn: trigger.Final, Days: 5,
-		},
-		Payout: trigger.Payout{Shape: trigger.Linear, Attach: &attach, Exhaust: &exhaust},
-	}
 	par := loadings()
 	par.MaximumRateOnLine = dec("5")
+	c := excessCover("40", "120")
 	_, basis, history, err := pricing.Burn(c, par, hazard.Shipped(), asOf)
 	require.NoError(t, err)
 	require.Equal(t, 4, basis.Years)
 	require.Len(t, history, basis.PayingEvents)
-	require.Contains(t, basis.Notes[1], "windows of 5 days")
-	for i, past := range history {
+	for _, past := range history {
 		require.Nil(t, past.DistanceKM)
-		require.Equal(t, "Seattle/"+past.OccurredAt.Format(time.DateOnly), past.SourceEventID)
-		require.Equal(t, past.OccurredAt.Year(), past.OccurredAt.AddDate(0, 0, -4).Year())
-		if i > 0 {
-			require.GreaterOrEqual(t, history[i-1].OccurredAt.Sub(past.OccurredAt), 5*24*time.Hour, "no day counts twice")
-		}
+		require.Regexp(t, `^Seattle/\d{4}-\d\d-\d\d$`, past.SourceEventID, "a spell has the name of its first day")
 	}
 
 	start := time.Date(2026, time.December, 20, 0, 0, 0, 0, time.UTC)
@@ -211,6 +196,35 @@ func TestBurnJudgesRainYearByYear(t *testing.T) {
 	require.Equal(t, &pricing.Season{From: "12-20", To: "02-18"}, basis.Season)
 	require.Equal(t, 2012, history[len(history)-1].OccurredAt.Year())
 	require.Equal(t, time.January, history[len(history)-1].OccurredAt.Month())
+
+	overNewYear := hazard.NewHistory(hazard.Records{
+		RainData: hazard.Dataset{FirstYear: 2000, LastYear: 2009},
+		Stations: []hazard.Station{{Name: "Seattle", Days: []hazard.Day{
+			{Date: time.Date(2003, time.December, 31, 0, 0, 0, 0, time.UTC), PrecipitationMM: dec("60")},
+			{Date: time.Date(2004, time.January, 1, 0, 0, 0, 0, time.UTC), PrecipitationMM: dec("60")},
+			{Date: time.Date(2003, time.February, 1, 0, 0, 0, 0, time.UTC).AddDate(1, 0, 0), PrecipitationMM: dec("120")},
+		}}},
+	})
+	_, basis, history, err = pricing.Burn(excessCover("40", "120"), par, overNewYear, asOf)
+	require.NoError(t, err)
+	require.Len(t, history, 2)
+	require.Equal(t, "Seattle/2003-12-31", history[1].SourceEventID)
+	require.Equal(t, "120", history[1].Index.Value, "nothing is split at new year")
+	// Two years with the whole limit: were both in 2004, the limit would cap them.
+	require.Equal(t, "20000000", basis.AnnualLossSum.String())
+}
+
+func excessCover(attach, exhaust string) trigger.Cover {
+	from, to, wet := dec(attach), dec(exhaust), dec("1")
+	return trigger.Cover{
+		Limit: money.New(10_000_000, "USD"), Term: "P365D",
+		Place: trigger.Place{Kind: trigger.AtStation, Station: "Seattle"},
+		Trigger: trigger.Trigger{
+			Kind: hazard.StationDay, Index: "precipitation_sum", Unit: "mm",
+			Direction: trigger.AtLeast, DecidesOn: trigger.Final, Days: 5, WetMM: &wet, DryDays: 3,
+		},
+		Payout: trigger.Payout{Shape: trigger.Linear, Attach: &from, Exhaust: &to},
+	}
 }
 
 func BenchmarkQuakeCircle(b *testing.B) { benchmark(b, quakeCover(23.98, 121.61)) }

@@ -66,8 +66,7 @@ func analyse(history []Past, limit int64, years int, prior *big.Rat) burn {
 func annualLosses(history []Past, limit int64) []int64 {
 	byYear := make(map[int]int64)
 	for _, past := range history {
-		year := past.OccurredAt.UTC().Year()
-		byYear[year] += min(past.Payout.Amount, limit-byYear[year])
+		byYear[past.year] += min(past.Payout.Amount, limit-byYear[past.year])
 	}
 	losses := make([]int64, 0, len(byYear))
 	for _, year := range slices.Sorted(maps.Keys(byYear)) {

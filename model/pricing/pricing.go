@@ -97,6 +97,8 @@ type Past struct {
 	DistanceKM    *float64        `json:"distance_km"` // kilometres, two decimals; null at a station
 	Factor        decimal.Decimal `json:"factor"`
 	Payout        money.Money     `json:"payout"`
+
+	year int // of history, to which the payout counts
 }
 
 // Uninsurable is the error for a premium above the product's largest rate on

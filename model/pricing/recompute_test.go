@@ -244,6 +244,6 @@ func drawExcess(random *rand.Rand) string {
 
 func drawDeficit(random *rand.Rand) string {
 	attach := 1 + random.IntN(12)
-	return fmt.Sprintf(`{%s,"station":%q,"days":%d,"attach":"%d","exhaust":"0.%d"}`, drawTerms(random, "P8D"),
-		pick(random, "Seattle", "New York"), 25+random.IntN(60), attach, random.IntN(10))
+	return fmt.Sprintf(`{%s,"station":%q,"calendar":%q,"attach":"%d","exhaust":"0.%d"}`, drawTerms(random, "P8D"),
+		pick(random, "Seattle", "New York"), pick(random, "month", "dekad"), attach, random.IntN(10))
 }

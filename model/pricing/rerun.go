@@ -80,24 +80,15 @@ func (r *asIf) rain(h *hazard.History) error {
 	if !ok {
 		return fmt.Errorf("the price data has no station %q", r.cover.Place.Station)
 	}
+	occurrences := r.cover.Trigger.Definition().Occurrences(station.Name, station.Days)
 	for _, period := range r.season.covers(r.data) {
-		for _, window := range trigger.Windows(r.cover, period, period.From, within(station.Days, period), nil) {
-			last := window.Last()
-			r.judge(period, trigger.Occurrence{
-				SourceEventID: station.Name + "/" + last.Format(time.DateOnly), Window: &window,
-			})
+		for i := range occurrences {
+			if o := &occurrences[i]; !o.Last.Before(period.From) && o.First.Before(period.To) {
+				r.judge(period, trigger.Occurrence{SourceEventID: station.Name + "/" + o.First.Format(time.DateOnly), Rain: o})
+			}
 		}
 	}
 	return nil
-}
-
-// within cuts the days of a period out of days in order of date.
-func within(days []hazard.Day, p trigger.Period) []hazard.Day {
-	at := func(t time.Time) int {
-		i, _ := slices.BinarySearchFunc(days, t, func(day hazard.Day, t time.Time) int { return day.Date.Compare(t) })
-		return i
-	}
-	return days[at(p.From):at(p.To)]
 }
 
 // judge counts the occurrence when it touched the place in the season, and
@@ -113,8 +104,12 @@ func (r *asIf) judge(period trigger.Period, o trigger.Occurrence) {
 	if !d.Met || !d.Factor.IsPositive() {
 		return
 	}
+	year := d.OccurredAt.Year()
+	if o.Rain != nil { // a spell belongs to the year of its first day
+		year = o.Rain.First.Year()
+	}
 	r.past = append(r.past, Past{
-		OccurredAt:    d.OccurredAt,
+		year: year, OccurredAt: d.OccurredAt,
 		Source:        o.Source,
 		SourceEventID: o.SourceEventID,
 		Index:         hazard.Measure{Value: d.Index.String(), Unit: r.cover.Trigger.Unit},

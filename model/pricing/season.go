@@ -65,17 +65,14 @@ func history(data hazard.Dataset) trigger.Period {
 	return trigger.Period{From: newYear(data.FirstYear), To: newYear(data.LastYear + 1)}
 }
 
-// covers are the as-if covers of a dataset, one a year, each from the season's
-// first day. A season over new year begins one year earlier, so that the first
-// January is judged too.
+// covers are the as-if covers of a dataset: its whole time, or for a season one a
+// year, each from the season's first day. A season over new year begins one year
+// earlier, so that the first January is judged too.
 func (s *season) covers(data hazard.Dataset) []trigger.Period {
-	var periods []trigger.Period
 	if s == nil {
-		for year := data.FirstYear; year <= data.LastYear; year++ {
-			periods = append(periods, trigger.Period{From: newYear(year), To: newYear(year + 1)})
-		}
-		return periods
+		return []trigger.Period{history(data)}
 	}
+	var periods []trigger.Period
 	over := s.to.Year() - s.from.Year()
 	for year := data.FirstYear - over; year <= data.LastYear; year++ {
 		periods = append(periods, trigger.Period{

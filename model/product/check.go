@@ -70,7 +70,12 @@ func (d Document) contextMembers() (needed, allowed []string) {
 	needed = []string{"partner", "limit", "starts_at", "term"}
 	allowed = []string{"policyholder"}
 	if d.Place == trigger.AtStation {
-		needed, allowed = append(needed, "station"), append(allowed, "days")
+		needed = append(needed, "station")
+		if d.Trigger.Direction == trigger.AtMost {
+			allowed = append(allowed, "calendar")
+		} else {
+			allowed = append(allowed, "days")
+		}
 	} else {
 		needed = append(needed, "location", "radius_km")
 	}

@@ -193,7 +193,7 @@ func TestContextDefaultsAreFilledInOnce(t *testing.T) {
 			require.Equal(t, "P365D", context["term"])
 			rate := first.Price.RateOnLine.InexactFloat64()
 			require.Greater(t, rate, 0.05)
-			require.Less(t, rate, 0.25)
+			require.Less(t, rate, 0.5)
 		})
 	}
 }

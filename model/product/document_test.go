@@ -173,7 +173,7 @@ func TestProductShowsItself(t *testing.T) {
 		require.Equal(t, "PT24H", d.Times.QuoteValidity)
 		version, waiting := 1, "P0D"
 		if d.Trigger.Kind == hazard.StationDay {
-			version, waiting = 2, "P7D"
+			version, waiting = 3, "P7D"
 		}
 		require.Equal(t, version, p.Version())
 		require.Equal(t, waiting, d.Times.WaitingPeriod)

@@ -15,12 +15,16 @@ import (
 // Example is one worked example: an occurrence, and what a cover must say of it.
 // Exactly one of Quake, Storm and Rain is set.
 type Example struct {
-	Name    string            `json:"name"`
-	Context jsontext.Value    `json:"context,omitzero"` // on top of the defaults; may be left out
-	Quake   *ExampleQuake     `json:"quake,omitzero"`
-	Storm   []ExampleFix      `json:"storm,omitzero"`
-	Rain    []decimal.Decimal `json:"rain,omitzero"` // mm a day, from the first window after the waiting period
-	Expect  Expectation       `json:"expect"`
+	Name    string         `json:"name"`
+	Context jsontext.Value `json:"context,omitzero"` // on top of the defaults; may be left out
+	Quake   *ExampleQuake  `json:"quake,omitzero"`
+	Storm   []ExampleFix   `json:"storm,omitzero"`
+	// Rain is millimetres a day, null for a missing day. A wet spell begins after the
+	// waiting period and is followed by dry days; a month or dekad is the first one that
+	// begins after cover has begun and the waiting period is over, and the source has
+	// reported a day behind it.
+	Rain   []*decimal.Decimal `json:"rain,omitzero"`
+	Expect Expectation        `json:"expect"`
 }
 
 // Currency is that of its context, or the product's own.
@@ -76,39 +80,42 @@ func (e Example) run(c trigger.Cover) error {
 		start = *c.StartsAt
 	}
 	period := c.Period(start)
-	o, judged := e.occurrence(c, period, c.PayableFrom(start))
-	if o == nil {
+	occurrences := e.occurrences(c, period, c.PayableFrom(start))
+	if occurrences == nil {
 		return fmt.Errorf("needs exactly one of quake, storm and rain, the one that fits %s", c.Trigger.Kind)
 	}
-	d := trigger.Determination{Reason: trigger.OutsidePeriod}
-	if judged {
-		d = trigger.Evaluate(c, period, c.PayableFrom(start), *o)
+	d := trigger.Determination{Reason: trigger.OutsidePlace}
+	for _, o := range occurrences { // of several wet spells the one that pays most counts
+		o.Source, o.SourceEventID, o.Stage = "example", e.Name, trigger.Final
+		if next := trigger.Evaluate(c, period, c.PayableFrom(start), o); d.Index == nil || next.Amount > d.Amount {
+			d = next
+		}
 	}
 	return e.Expect.compare(d)
 }
 
-// occurrence is nil when the example's facts do not fit the trigger; judged is
-// false for days that make no window.
-func (e Example) occurrence(c trigger.Cover, p trigger.Period, payableFrom time.Time) (o *trigger.Occurrence, judged bool) {
-	o = &trigger.Occurrence{Source: "example", SourceEventID: e.Name, Stage: trigger.Final}
+// occurrences are what the example's facts make; nil when they do not fit the trigger.
+func (e Example) occurrences(c trigger.Cover, p trigger.Period, payableFrom time.Time) []trigger.Occurrence {
 	switch {
 	case e.given() != 1:
-		return nil, false
+		return nil
 	case e.Quake != nil && c.Trigger.Kind == hazard.Earthquake:
-		o.Quake = &hazard.Quake{
+		return []trigger.Occurrence{{Quake: &hazard.Quake{
 			At: p.From.AddDate(0, 0, 1), Magnitude: e.Quake.Magnitude, DepthKM: e.Quake.DepthKM,
 			Where: hazard.Point{Latitude: e.Quake.Latitude, Longitude: e.Quake.Longitude},
-		}
+		}}}
 	case e.Storm != nil && c.Trigger.Kind == hazard.StormFix:
-		o.Storm = e.storm(p.From)
+		return []trigger.Occurrence{{Storm: e.storm(p.From)}}
 	case e.Rain != nil && c.Trigger.Kind == hazard.StationDay:
-		window, ok := e.firstWindow(c, p, payableFrom)
-		o.Window = &window
-		return o, ok
+		occurrences := []trigger.Occurrence{}
+		days := e.days(c.Trigger.Definition(), p, payableFrom)
+		for _, o := range c.Trigger.Definition().Occurrences(c.Place.Station, days) {
+			occurrences = append(occurrences, trigger.Occurrence{Rain: &o})
+		}
+		return occurrences
 	default:
-		return nil, false
+		return nil
 	}
-	return o, true
 }
 
 func (e Example) given() (kinds int) {
@@ -132,20 +139,24 @@ func (e Example) storm(from time.Time) *hazard.Storm {
 	return storm
 }
 
-// firstWindow has the days begin as soon as they make a window that may pay: windows
-// of a deficit follow each other from the first day of cover on.
-func (e Example) firstWindow(c trigger.Cover, p trigger.Period, payableFrom time.Time) (window trigger.Window, ok bool) {
-	for late := 0; late < max(1, c.Trigger.Days) && !ok; late++ {
-		days := e.days(payableFrom.AddDate(0, 0, late))
-		window, ok = trigger.WindowEnding(c, p, days, days[len(days)-1].Date)
+// days are the example's days, the known ones, and what follows them.
+func (e Example) days(d trigger.Definition, p trigger.Period, payableFrom time.Time) []hazard.Day {
+	first, next := payableFrom, payableFrom.AddDate(0, 0, len(e.Rain))
+	if d.Calendar != "" { // also without a waiting period not the month in which cover begins
+		if first = p.From.AddDate(0, 0, 1); payableFrom.After(first) {
+			first = payableFrom
+		}
+		first = d.Calendar.FirstFrom(first)
+		next = d.Calendar.FirstFrom(first.AddDate(0, 0, 1))
 	}
-	return window, ok
-}
-
-func (e Example) days(from time.Time) []hazard.Day {
-	days := make([]hazard.Day, len(e.Rain))
+	var days []hazard.Day
 	for i, mm := range e.Rain {
-		days[i] = hazard.Day{Date: from.AddDate(0, 0, i), PrecipitationMM: mm}
+		if mm != nil {
+			days = append(days, hazard.Day{Date: first.AddDate(0, 0, i), PrecipitationMM: *mm})
+		}
+	}
+	for i := range max(1, d.DryDays) {
+		days = append(days, hazard.Day{Date: next.AddDate(0, 0, i)})
 	}
 	return days
 }

@@ -24,6 +24,7 @@ type terms struct {
 	StartsAt       *string          `json:"starts_at"`
 	Term           *string          `json:"term"`
 	Days           *decimal.Decimal `json:"days"` // whole, though it may be written 1e1
+	Calendar       trigger.Calendar `json:"calendar"`
 	Attach         *decimal.Decimal `json:"attach"`
 	Exhaust        *decimal.Decimal `json:"exhaust"`
 	Steps          []trigger.Rung   `json:"steps"`
@@ -99,6 +100,9 @@ func (p *Product) cover(a *asked, h *hazard.History) trigger.Cover {
 	}
 	if t.Days != nil {
 		c.Trigger.Days = int(t.Days.IntPart())
+	}
+	if t.Calendar != "" {
+		c.Trigger.Calendar = t.Calendar
 	}
 	a.payout(&c)
 	if err := c.Validate(); err != nil && len(a.fields) == 0 {

@@ -54,16 +54,20 @@ func stormCover() Cover {
 	}
 }
 
-func rainCover(direction Direction, days int, payout Payout) Cover {
-	return Cover{
+// rainCover counts wet spells of up to three days, or calendar months.
+func rainCover(direction Direction, payout Payout) Cover {
+	c := Cover{
 		Limit: money.New(10_000_00, "USD"), Term: "P1Y",
-		Place: Place{Kind: AtStation, Station: "Seattle"},
-		Trigger: Trigger{
-			Kind: hazard.StationDay, Index: "precipitation_sum", Unit: "mm",
-			Direction: direction, DecidesOn: Final, Days: days,
-		},
-		Payout: payout,
+		Place:   Place{Kind: AtStation, Station: "Seattle"},
+		Trigger: Trigger{Kind: hazard.StationDay, Index: "precipitation_sum", Unit: "mm", Direction: direction, DecidesOn: Final},
+		Payout:  payout,
 	}
+	if direction == AtMost {
+		c.Trigger.Calendar = Month
+		return c
+	}
+	c.Trigger.Days, c.Trigger.WetMM, c.Trigger.DryDays = 3, ptr(one), 3
+	return c
 }
 
 // hualien is the real M 6.4 of 2018-02-06, us1000chhc.

@@ -25,10 +25,17 @@ func Evaluate(c Cover, p Period, payableFrom time.Time, o Occurrence) Determinat
 		e.quake(*o.Quake)
 	case o.Storm != nil && c.Trigger.Kind == hazard.StormFix && c.Place.Kind == Circle:
 		e.storm(*o.Storm)
+	case o.Rain != nil && c.Trigger.Kind == hazard.StationDay && c.Place.Kind == AtStation:
+		e.rain(*o.Rain)
+		d := e.determination()
+		e.settleRain(&d, *o.Rain)
+		return d
 	case o.Window != nil && c.Trigger.Kind == hazard.StationDay && c.Place.Kind == AtStation:
 		e.window(*o.Window)
 	}
-	return e.determination()
+	d := e.determination()
+	d.Stage = o.Stage
+	return d
 }
 
 // evaluation collects the best that an occurrence has for a cover.
@@ -40,6 +47,7 @@ type evaluation struct {
 	found       bool      // whether there is a best
 	closest     float64   // kilometres from the centre, the place touched or not
 	closestAt   time.Time // when it was closest
+	run         DayRun    // at a station: the days of the best
 }
 
 // finding is one measurement inside the place.

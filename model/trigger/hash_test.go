@@ -16,12 +16,12 @@ import (
 
 func TestHashIsOfCanonicalJSON(t *testing.T) {
 	t.Parallel()
-	cover := rainCover(AtMost, 30, drought)
+	cover := rainCover(AtMost, drought)
 	cover.WaitingPeriod, cover.ReportingWindow = "P0D", "P30D"
 	const canonical = `{"limit":{"amount":1000000,"currency":"USD"},` +
 		`"payout":{"attach":"30","exhaust":"0","shape":"linear"},` +
 		`"place":{"kind":"station","station":"Seattle"},"reporting_window":"P30D","starts_at":null,"term":"P1Y",` +
-		`"trigger":{"days":30,"decides_on":"final","direction":"at_most","index":"precipitation_sum",` +
+		`"trigger":{"calendar":"month","decides_on":"final","direction":"at_most","index":"precipitation_sum",` +
 		`"kind":"station_day","strict":false,"unit":"mm"},"waiting_period":"P0D"}`
 	require.Equal(t, hexOf(canonical), cover.Hash())
 	require.Equal(t, hexOf(`{"cover":`+canonical+`,"product":"rain-deficit","product_version":3}`),
@@ -76,7 +76,7 @@ func TestCoverSurvivesJSON(t *testing.T) {
 	equator := quakeCover()
 	equator.Place.Latitude, equator.Place.Longitude = 0, 0
 	equator.Trigger.MaximumDepthKM = ptr(dec("0"))
-	for _, cover := range []Cover{equator, stormCover(), rainCover(AtMost, 30, drought), rainCover(AtLeast, 3, tick)} {
+	for _, cover := range []Cover{equator, stormCover(), rainCover(AtMost, drought), rainCover(AtLeast, tick)} {
 		text, err := json.Marshal(cover)
 		require.NoError(t, err)
 		var back Cover

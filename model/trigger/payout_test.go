@@ -82,26 +82,37 @@ func TestLowest(t *testing.T) {
 
 func TestCoverValidate(t *testing.T) {
 	t.Parallel()
-	for _, cover := range []Cover{quakeCover(), stormCover(), rainCover(AtMost, 30, drought)} {
+	for _, cover := range []Cover{quakeCover(), stormCover(), rainCover(AtMost, drought)} {
 		require.NoError(t, cover.Validate())
 	}
 	tests := map[string]struct {
 		change func(*Cover)
 		want   string
 	}{
-		"no limit":           {func(c *Cover) { c.Limit.Amount = 0 }, "the limit is not above 0"},
-		"no term":            {func(c *Cover) { c.Term = "" }, `term: "" is not an ISO 8601 duration`},
-		"waiting":            {func(c *Cover) { c.WaitingPeriod = "3 days" }, "waiting_period"},
-		"reporting":          {func(c *Cover) { c.ReportingWindow = "P" }, "reporting_window"},
-		"latitude":           {func(c *Cover) { c.Place.Latitude = 90.1 }, "latitude 90.1"},
-		"longitude":          {func(c *Cover) { c.Place.Longitude = -181 }, "longitude -181"},
-		"radius":             {func(c *Cover) { c.Place.RadiusKM = 0 }, "radius 0 km"},
-		"place":              {func(c *Cover) { c.Place.Kind = "square" }, `place "square"`},
-		"station":            {func(c *Cover) { c.Place = Place{Kind: AtStation} }, "the place needs a station"},
-		"quake at a station": {func(c *Cover) { c.Place = Place{Kind: AtStation, Station: "x"} }, "cannot happen at a station"},
-		"kind":               {func(c *Cover) { c.Trigger.Kind = "flood" }, `trigger "flood"`},
-		"storm without rule": {func(c *Cover) { c.Trigger.Kind = "storm_fix" }, `wind ""`},
-		"payout of no use":   {func(c *Cover) { c.Payout = Payout{} }, `shape ""`},
+		"no limit":                {func(c *Cover) { c.Limit.Amount = 0 }, "the limit is not above 0"},
+		"no term":                 {func(c *Cover) { c.Term = "" }, `term: "" is not an ISO 8601 duration`},
+		"waiting":                 {func(c *Cover) { c.WaitingPeriod = "3 days" }, "waiting_period"},
+		"reporting":               {func(c *Cover) { c.ReportingWindow = "P" }, "reporting_window"},
+		"latitude":                {func(c *Cover) { c.Place.Latitude = 90.1 }, "latitude 90.1"},
+		"longitude":               {func(c *Cover) { c.Place.Longitude = -181 }, "longitude -181"},
+		"radius":                  {func(c *Cover) { c.Place.RadiusKM = 0 }, "radius 0 km"},
+		"place":                   {func(c *Cover) { c.Place.Kind = "square" }, `place "square"`},
+		"station":                 {func(c *Cover) { c.Place = Place{Kind: AtStation} }, "the place needs a station"},
+		"quake at a station":      {func(c *Cover) { c.Place = Place{Kind: AtStation, Station: "x"} }, "cannot happen at a station"},
+		"kind":                    {func(c *Cover) { c.Trigger.Kind = "flood" }, `trigger "flood"`},
+		"storm without rule":      {func(c *Cover) { c.Trigger.Kind = "storm_fix" }, `wind ""`},
+		"excess without wet_mm":   {func(c *Cover) { *c = rainCover(AtLeast, linear); c.Trigger.WetMM = nil }, "needs wet_mm, above 0"},
+		"excess with wet_mm 0":    {func(c *Cover) { *c = rainCover(AtLeast, linear); c.Trigger.WetMM = new(dec("0")) }, "needs wet_mm, above 0"},
+		"excess without dry_days": {func(c *Cover) { *c = rainCover(AtLeast, linear); c.Trigger.DryDays = 0 }, "needs dry_days, at least 1"},
+		"excess without days":     {func(c *Cover) { *c = rainCover(AtLeast, linear); c.Trigger.Days = 0 }, "needs days, at least 1"},
+		"excess by the month":     {func(c *Cover) { *c = rainCover(AtLeast, linear); c.Trigger.Calendar = Month }, "calendar is for a deficit"},
+		"deficit of a week":       {func(c *Cover) { *c = rainCover(AtMost, drought); c.Trigger.Calendar = "week" }, `calendar "week" is neither`},
+		"deficit of spells":       {func(c *Cover) { *c = rainCover(AtMost, drought); c.Trigger.Days = 3 }, "has a calendar instead"},
+		"rings at a station": {func(c *Cover) {
+			*c = rainCover(AtLeast, linear)
+			c.Payout = Payout{Shape: Step, Rings: []Ring{ring("1", "64", "0.2")}}
+		}, "only a circle has rings"},
+		"payout of no use": {func(c *Cover) { c.Payout = Payout{} }, `shape ""`},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -121,8 +121,16 @@ type Trigger struct {
 	Wind WindRule `json:"wind,omitzero"`
 	// MaximumGapHours is the longest time between two fixes that still makes a segment.
 	MaximumGapHours int `json:"maximum_gap_hours,omitzero"`
-	// Days is the length of a rolling rain window.
+	// Days is the largest number of consecutive days of a wet spell whose precipitation
+	// is summed.
 	Days int `json:"days,omitzero"`
+	// WetMM is the least precipitation of a wet day, in millimetres. Together with
+	// DryDays it defines the wet spells of a trigger at_least.
+	WetMM *decimal.Decimal `json:"wet_mm,omitempty"`
+	// DryDays is the number of consecutive days below WetMM that ends a wet spell.
+	DryDays int `json:"dry_days,omitzero"`
+	// Calendar is the period whose precipitation a trigger at_most sums.
+	Calendar Calendar `json:"calendar,omitzero"`
 }
 
 // Shape is how an index becomes a share of the limit.
@@ -177,7 +185,7 @@ type Period struct{ From, To time.Time }
 func (p Period) Contains(t time.Time) bool { return !t.Before(p.From) && t.Before(p.To) }
 
 // Occurrence is one thing that happened, as the source tells it at one version.
-// Exactly one of Quake, Storm and Window is set.
+// Exactly one of Quake, Storm and Rain is set.
 type Occurrence struct {
 	Source        string
 	SourceEventID string
@@ -185,6 +193,7 @@ type Occurrence struct {
 	Stage         Stage
 	Quake         *hazard.Quake
 	Storm         *hazard.Storm
+	Rain          *RainOccurrence
 	Window        *Window
 	// Unit is what the index was measured in, where it is not the terms' own: the
 	// scale of an earthquake's magnitude. It is told, not judged.
@@ -211,6 +220,12 @@ const (
 	OutsidePlace Reason = "outside_place"
 	// WaitingPeriod touched the place in the cover's first time, which never pays.
 	WaitingPeriod Reason = "waiting_period"
+	// EvidenceNeeded is the answer for a month or dekad that is over, would pay by the
+	// days that are known, and lacks others.
+	EvidenceNeeded Reason = "evidence_needed"
+	// SourcePreliminary is the answer for a month or dekad that would pay by the days
+	// that are known, while days are still to come or to become final.
+	SourcePreliminary Reason = "source_preliminary"
 )
 
 // Determination is what the trigger says of one cover and one occurrence.
@@ -225,4 +240,10 @@ type Determination struct {
 	Amount     int64            // minor units of the limit's currency, rounded once, half up
 	DistanceKM *float64         // of the decisive measurement from the centre, or the closest approach outside; 2 decimals; nil at a station
 	RadiusKM   *float64         // the radius within which the decisive index was measured; nil at a station
+	// Stage is Final when no reading that the cover counts is preliminary and, at a
+	// station, no reading is to come that can change the index.
+	Stage Stage
+	// FirstDay and LastDay are the days at a station that make up the index, both
+	// included; zero for other perils and where no day counts.
+	FirstDay, LastDay time.Time
 }

@@ -58,6 +58,8 @@ func (p Place) validate() error {
 func (c Cover) validateTrigger() error {
 	t, circle := c.Trigger, c.Place.Kind == Circle
 	switch {
+	case len(c.Payout.Rings) > 0 && !circle:
+		return errors.New("only a circle has rings")
 	case t.Kind != hazard.Earthquake && t.Kind != hazard.StormFix && t.Kind != hazard.StationDay:
 		return fmt.Errorf("trigger %q is none of %v", t.Kind, hazard.Kinds())
 	case (t.Kind == hazard.StationDay) == circle:
@@ -66,10 +68,31 @@ func (c Cover) validateTrigger() error {
 		return fmt.Errorf("wind %q is neither %s nor %s", t.Wind, LargerOfEnds, Interpolated)
 	case t.Kind == hazard.StormFix && t.MaximumGapHours < 0:
 		return errors.New("maximum_gap_hours is below 0")
-	case t.Kind == hazard.StationDay && t.Days < 1:
-		return errors.New("a rain window has at least one day")
-	case len(c.Payout.Rings) > 0 && !circle:
-		return errors.New("only a circle has rings")
+	case t.Kind == hazard.StationDay:
+		return t.validateRain()
+	default:
+		return nil
+	}
+}
+
+// validateRain requires what defines the occurrences at a station: for sums of a wet
+// spell days, wet_mm and dry_days, for sums of a calendar period its name.
+func (t Trigger) validateRain() error {
+	switch {
+	case t.Direction == AtMost && (t.Calendar != Month && t.Calendar != Dekad):
+		return fmt.Errorf("calendar %q is neither %s nor %s; a deficit of rain needs one", t.Calendar, Month, Dekad)
+	case t.Direction == AtMost && (t.Days != 0 || t.WetMM != nil || t.DryDays != 0):
+		return errors.New("days, wet_mm and dry_days define wet spells; a deficit of rain has a calendar instead")
+	case t.Direction == AtMost:
+		return nil
+	case t.Calendar != "":
+		return errors.New("calendar is for a deficit of rain; an excess has days, wet_mm and dry_days instead")
+	case t.Days < 1:
+		return errors.New("an excess of rain needs days, at least 1")
+	case t.WetMM == nil || !t.WetMM.IsPositive():
+		return errors.New("an excess of rain needs wet_mm, above 0")
+	case t.DryDays < 1:
+		return errors.New("an excess of rain needs dry_days, at least 1")
 	default:
 		return nil
 	}

@@ -1,0 +1,168 @@
+package trigger
+
+import (
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"parapet/model/hazard"
+)
+
+// rain judges a wet spell, month or dekad by the days that the cover counts.
+func (e *evaluation) rain(o RainOccurrence) {
+	e.closestAt = o.Last
+	if o.Station != e.cover.Place.Station || o.Definition.String() != e.cover.Trigger.Definition().String() {
+		return
+	}
+	if o.Definition.Calendar != "" {
+		e.calendar(o)
+		return
+	}
+	e.spell(o)
+}
+
+// spell offers the largest sum of at most Trigger.Days consecutive days of a wet
+// spell that lie in the cover after the waiting period. Where no day does, it offers
+// the largest sum of those in the waiting period, then of those outside the cover. A
+// spell of which nothing is left, because its days were revised, has the index 0.
+func (e *evaluation) spell(o RainOccurrence) {
+	if len(o.Days) == 0 {
+		e.considerDays(DayRun{}, decimal.Zero, e.timingOfDay(o.Last), o.Last)
+		return
+	}
+	for _, timing := range []Reason{ThresholdMet, WaitingPeriod, OutsidePeriod} {
+		counts := func(day hazard.Day) bool { return e.timingOfDay(day.Date) == timing && !isPaid(o.Paid, day.Date) }
+		if run, sum, found := largestSum(o.Days, e.cover.Trigger.Days, counts); found {
+			e.considerDays(run, sum, timing, run.Last)
+			return
+		}
+	}
+	e.considerDays(DayRun{}, decimal.Zero, ThresholdMet, o.Last) // every day was paid by another occurrence
+}
+
+// largestSum is the first run of at most n consecutive days that count with the
+// largest sum; false when no day counts.
+func largestSum(days []hazard.Day, n int, counts func(hazard.Day) bool) (best DayRun, most decimal.Decimal, found bool) {
+	var sum decimal.Decimal
+	first := 0 // of the days that are summed
+	for i, day := range days {
+		if !counts(day) {
+			sum, first = decimal.Zero, i+1
+			continue
+		}
+		if sum = sum.Add(day.PrecipitationMM); i-first == n {
+			sum, first = sum.Sub(days[first].PrecipitationMM), first+1
+		}
+		if !found || sum.GreaterThan(most) {
+			best, most, found = DayRun{days[first].Date, day.Date}, sum, true
+		}
+	}
+	return best, most, found
+}
+
+func isPaid(paid []DayRun, day time.Time) bool {
+	for _, run := range paid {
+		if run.Contains(day) {
+			return true
+		}
+	}
+	return false
+}
+
+// timingOfDay is ThresholdMet for a day that lies in the cover as a whole and may
+// pay, else why it may not.
+func (e *evaluation) timingOfDay(day time.Time) Reason {
+	switch {
+	case day.Before(e.period.From) || day.Add(oneDay).After(e.period.To):
+		return OutsidePeriod
+	case day.Before(e.payableFrom):
+		return WaitingPeriod
+	default:
+		return ThresholdMet
+	}
+}
+
+// calendar offers the sum of a month or dekad, which counts as a whole or not at all.
+func (e *evaluation) calendar(o RainOccurrence) {
+	timing := e.timingOfDay(o.First)
+	if e.timingOfDay(o.Last) == OutsidePeriod {
+		timing = OutsidePeriod
+	}
+	var sum decimal.Decimal
+	for _, day := range o.Days {
+		sum = sum.Add(day.PrecipitationMM)
+		if isPaid(o.Paid, day.Date) {
+			timing = OutsidePeriod
+		}
+	}
+	e.considerDays(o.Run(), sum, timing, o.Last)
+}
+
+func (e *evaluation) considerDays(run DayRun, sum decimal.Decimal, timing Reason, at time.Time) {
+	e.run = run
+	e.consider(finding{
+		reading: e.cover.Payout.read(e.cover.Trigger.side(), sum, e.cover.Payout.Steps),
+		index:   sum, at: at, timing: timing,
+	})
+}
+
+// settleRain completes a determination with what is known of the days: their stage,
+// and for a month or dekad that would pay whether it can be judged at all.
+func (e *evaluation) settleRain(d *Determination, o RainOccurrence) {
+	d.FirstDay, d.LastDay, d.Stage = e.run.First, e.run.Last, Preliminary
+	if o.Definition.Calendar == "" {
+		if e.isSpellOver(o) {
+			d.Stage = Final
+		}
+		return
+	}
+	final := areFinal(o.Days)
+	switch missing := o.Missing() > 0; {
+	case final && !missing:
+		d.Stage = Final
+	case !d.Met:
+	default:
+		d.Met, d.Factor, d.Amount = false, decimal.Zero, 0
+		d.Reason = SourcePreliminary
+		if final && missing && len(o.After) > 0 {
+			d.Reason = EvidenceNeeded
+		}
+	}
+}
+
+// isSpellOver tells whether no reading can change the index of the cover any more:
+// every day that counts is final, and DryDays final drier days have passed or the
+// next day lies outside the cover. A spell that a missing day ends is over when
+// DryDays final days behind it are known.
+func (e *evaluation) isSpellOver(o RainOccurrence) bool {
+	if len(o.Days) == 0 {
+		return len(o.After) > 0 && areFinal(o.After)
+	}
+	for _, day := range o.Days {
+		if day.Preliminary && e.timingOfDay(day.Date) == ThresholdMet {
+			return false
+		}
+	}
+	next, passed := o.Last.Add(oneDay), 0 // the first day behind the spell that is not known
+	for passed < len(o.After) && o.After[passed].Date.Equal(next) {
+		next, passed = next.Add(oneDay), passed+1
+	}
+	if e.timingOfDay(next) == OutsidePeriod {
+		for _, day := range o.After[:passed] {
+			if day.Preliminary && e.timingOfDay(day.Date) != OutsidePeriod {
+				return false
+			}
+		}
+		return true
+	}
+	return len(o.After) >= o.Definition.DryDays && areFinal(o.After)
+}
+
+func areFinal(days []hazard.Day) bool {
+	for _, day := range days {
+		if day.Preliminary {
+			return false
+		}
+	}
+	return true
+}
