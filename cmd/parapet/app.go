@@ -146,7 +146,7 @@ func (a *app) wireAPI() error {
 func (a *app) beside() (map[string]http.Handler, error) {
 	doors := map[string]http.Handler{}
 	if a.settings.Sandbox {
-		page, err := sandbox.New(sandbox.Config{Client: a.settings.SandboxClient, Issuers: a.settings.Issuers})
+		page, err := a.sandboxPage()
 		if err != nil {
 			return nil, err
 		}

@@ -64,11 +64,12 @@ type settings struct {
 	QueryCost      int           `env:"PARAPET_GRAPHQL_COST" envDefault:"25000" help:"most records that one GraphQL operation may be able to return"`
 	Origins        []string      `env:"PARAPET_GRAPHQL_ORIGINS" help:"origins whose pages may open a WebSocket, https://console.example.com, separated by commas; the server's own always may"`
 	Sandbox        bool          `env:"PARAPET_SANDBOX" envDefault:"false" help:"whether /sandbox is there: a page to try GraphQL, with sign-in at the first issuer; always in development"`
-	SandboxClient  string        `env:"PARAPET_SANDBOX_CLIENT" envDefault:"console" help:"the public OAuth client of that page; it returns to /sandbox"`
+	SandboxClient  string        `env:"PARAPET_SANDBOX_CLIENT" envDefault:"console" help:"the public OAuth client of that page; it returns to /sandbox, and its issuer must allow the origin of this server by CORS"`
+	SandboxScope   string        `env:"PARAPET_SANDBOX_SCOPE" help:"the scopes that a partner's sign-in at that page asks for, with spaces between; empty: openid and every scope of partners"`
 	Desk           bool          `env:"PARAPET_DESK" envDefault:"false" help:"whether /ops is there: pages of operators, behind a sign-in at the first issuer; set PARAPET_BASE_URL with it; always in development"`
 	DeskClient     string        `env:"PARAPET_DESK_CLIENT" envDefault:"console" help:"the OAuth client of these pages; it returns to /ops/callback"`
 	DeskSecret     string        `env:"PARAPET_DESK_SECRET" secret:"true" help:"the secret of that client; empty for a public one"`
-	DeskParams     []string      `env:"PARAPET_DESK_PARAMS" help:"what the issuer wants to be asked with for these pages, name=value with commas between: resource=…, audience=…, or another scope=…"`
+	DeskParams     []string      `env:"PARAPET_DESK_PARAMS" help:"further parameters of the sign-in at /ops and /sandbox that the issuer needs, name=value with commas between: resource=…, audience=…; scope=… replaces the scopes that an operator is asked for, openid operator"`
 	LogLevel       string        `env:"PARAPET_LOG_LEVEL" envDefault:"info" help:"debug, info, warn or error"`
 }
 

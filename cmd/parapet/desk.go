@@ -1,12 +1,15 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"net/http"
 	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
 
 	"parapet/graph/sandbox"
 	"parapet/internal/signin"
@@ -19,6 +22,27 @@ const (
 	jobsPath  = signin.Path + "/jobs"
 	auditPath = signin.Path + "/audit.csv"
 )
+
+// sandboxPage is the page at /sandbox.
+func (a *app) sandboxPage() (map[string]http.Handler, error) {
+	params, err := pairs(a.settings.DeskParams)
+	if err != nil {
+		return nil, fmt.Errorf("PARAPET_DESK_PARAMS: %w", err)
+	}
+	return sandbox.New(sandbox.Config{
+		Client: a.settings.SandboxClient, Issuers: a.settings.Issuers, Params: params,
+		Scope: cmp.Or(a.settings.SandboxScope, partnerScope()), OperatorScope: oidc.ScopeOpenID + " " + string(model.ScopeOperator),
+	})
+}
+
+// partnerScope is what a partner's sign-in asks for.
+func partnerScope() string {
+	scope := oidc.ScopeOpenID
+	for _, each := range model.PartnerScopes() {
+		scope += " " + string(each)
+	}
+	return scope
+}
 
 // openDesk adds the operators' pages to the doors.
 func (a *app) openDesk(queue *jobs.Queue, keys model.Keys) error {

@@ -18,6 +18,7 @@ import (
 	"parapet/internal/devpg"
 	"parapet/jobs/rail"
 	"parapet/migrations"
+	"parapet/model"
 )
 
 // devTokenLifetime is generous: a token pasted in the morning works all day.
@@ -140,6 +141,9 @@ func (s *stack) startIssuer(running context.Context) error {
 		return errors.Join(fmt.Errorf("issuer: %w", err), listener.Close())
 	}
 	s.settings.Issuers = []string{address}
+	if s.settings.SandboxScope == "" { // this issuer grants each person their own part
+		s.settings.SandboxScope = partnerScope() + " " + string(model.ScopeOperator)
+	}
 	server := &http.Server{Handler: s.issuer.Handler(), ReadHeaderTimeout: 5 * time.Second}
 	s.group.Go(func() error { return serveUntil(running, server, listener) })
 	return nil

@@ -14,6 +14,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/go-json-experiment/json"
 )
 
 // Config is what the page stands on.
@@ -22,6 +24,13 @@ type Config struct {
 	Client string
 	// Issuers are the addresses where tokens come from; the first signs people in.
 	Issuers []string
+	// Scope and OperatorScope are what a partner's and an operator's sign-in ask for, with
+	// spaces between. A token that has both is refused, so nobody asks for both unless the
+	// issuer grants each person their own part only.
+	Scope, OperatorScope string
+	// Params are further parameters that the issuer needs in the authorization and the token
+	// request, such as a resource. A scope among them replaces OperatorScope.
+	Params url.Values
 }
 
 // Path is where the page is; its files are below.
@@ -71,8 +80,21 @@ func fill(content []byte, config Config) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	further := map[string]string{}
+	for name := range config.Params {
+		if name != "scope" {
+			further[name] = config.Params.Get(name)
+		}
+	}
+	if config.Params.Has("scope") {
+		config.OperatorScope = config.Params.Get("scope")
+	}
+	params, err := json.Marshal(further, json.Deterministic(true))
+	if err != nil {
+		return nil, err
+	}
 	var filled bytes.Buffer
-	err = form.Execute(&filled, config)
+	err = form.Execute(&filled, map[string]any{"Config": config, "Params": string(params)})
 	return filled.Bytes(), err
 }
 

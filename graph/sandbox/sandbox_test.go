@@ -1,8 +1,10 @@
 package sandbox_test
 
 import (
+	"html"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"regexp"
 	"strings"
 	"testing"
@@ -56,6 +58,22 @@ func TestPageIsWhole(t *testing.T) {
 		require.Equal(t, policy, file.Header().Get("Content-Security-Policy"))
 		again := get(t, door, match[1], "If-None-Match: "+file.Header().Get("ETag"))
 		require.Equal(t, http.StatusNotModified, again.Code, match[1])
+	}
+}
+
+func TestSignInAsksForTheConfiguredScopeAndParameters(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		params            url.Values
+		operator, written string
+	}{
+		{nil, "openid operator", "{}"},
+		{url.Values{"resource": {"urn:own"}, "audience": {`a"b`}}, "openid operator", `{"audience":"a\"b","resource":"urn:own"}`},
+		{url.Values{"scope": {"openid staff"}}, "openid staff", "{}"},
+	} {
+		door := open(t, sandbox.Config{Client: "console", Scope: "openid quotes:read", OperatorScope: "openid operator", Params: c.params})
+		body := html.UnescapeString(get(t, door, sandbox.Path).Body.String())
+		require.Contains(t, body, `data-scope="openid quotes:read" data-operator-scope="`+c.operator+`" data-params="`+c.written+`"`)
 	}
 }
 

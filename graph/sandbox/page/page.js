@@ -4,7 +4,8 @@
 // with PKCE, RFC 7636) and lets GraphiQL ask with their token. The token lives as
 // long as the tab and is sent to this server alone.
 const here = location.origin + location.pathname;
-const client = document.body.dataset.client;
+const { client, scope, operatorScope } = document.body.dataset;
+const params = JSON.parse(document.body.dataset.params); // that this issuer needs in both requests
 const element = (id) => document.getElementById(id);
 const show = (id, visible) => { element(id).hidden = !visible; };
 
@@ -20,7 +21,9 @@ function base64url(bytes) {
 const random = () => base64url(crypto.getRandomValues(new Uint8Array(32)));
 
 async function read(address, options) {
-	const answer = await fetch(address, options);
+	const answer = await fetch(address, options).catch((e) => {
+		throw new Error(`${address} cannot be read (${e.message}). The issuer must run and allow this page's origin ${location.origin} by CORS`);
+	});
 	if (!answer.ok) throw new Error(`${address} answers ${answer.status}`);
 	return answer.json();
 }
@@ -32,13 +35,13 @@ async function issuer() {
 	return read(issuers[0].replace(/\/$/, "") + "/.well-known/openid-configuration");
 }
 
-async function enter() {
+async function enter(scope) {
 	const found = await issuer();
 	const pending = { state: random(), verifier: random(), issuer: found.issuer, endpoint: found.token_endpoint };
 	sessionStorage.setItem("pending", JSON.stringify(pending));
 	const challenge = base64url(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(pending.verifier)));
 	location.assign(found.authorization_endpoint + "?" + new URLSearchParams({
-		response_type: "code", client_id: client, redirect_uri: here, state: pending.state,
+		...params, response_type: "code", client_id: client, redirect_uri: here, scope, state: pending.state,
 		code_challenge: challenge, code_challenge_method: "S256",
 	}));
 }
@@ -55,7 +58,7 @@ async function back() {
 	const granted = await read(pending.endpoint, {
 		method: "POST",
 		body: new URLSearchParams({
-			grant_type: "authorization_code", client_id: client, code: result.get("code"), redirect_uri: here, code_verifier: pending.verifier,
+			...params, grant_type: "authorization_code", client_id: client, code: result.get("code"), redirect_uri: here, code_verifier: pending.verifier,
 		}),
 	});
 	sessionStorage.setItem("token", granted.access_token);
@@ -133,7 +136,9 @@ async function arrange() {
 	root.render(React.createElement(GraphiQL, { fetcher: ask, defaultTabs: tabs, shouldPersistHeaders: false, isHeadersEditorEnabled: true, defaultEditorToolsVisibility: "variables" }));
 }
 
-element("enter").addEventListener("click", () => enter().catch((e) => explain(`You cannot sign in: ${e.message}.`)));
+for (const [button, asked] of [["enter", scope], ["enter-operator", operatorScope]]) {
+	element(button).addEventListener("click", () => enter(asked).catch((e) => explain(`You cannot sign in: ${e.message}.`)));
+}
 element("leave").addEventListener("click", () => leave());
 element("token-form").addEventListener("submit", (event) => {
 	event.preventDefault();

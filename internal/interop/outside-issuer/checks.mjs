@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
+import vm from "node:vm";
 
 const ready = JSON.parse(process.env.PARAPET);
 const issuer = process.env.OIDC_ISSUER;
@@ -134,6 +135,72 @@ await check("an operator signs in at the desk", async () => {
 	const page = await browse(jar, consent.address, { prompt: "consent" });
 	assert.deepEqual([page.status, page.address], [200, `${ready.base_url}/ops/jobs/jobs`], page.text);
 	assert.match((await browse(jar, `${ready.base_url}/ops`)).text, /olive <button>Sign out/);
+});
+
+// tab is a browser's tab at the sandbox: it runs the page's script and keeps what the page
+// may read of other origins to what they allow.
+function tab(html) {
+	const attribute = (name) => new RegExp(`data-${name}="([^"]*)"`).exec(html)[1].replaceAll("&#34;", '"').replaceAll("&#43;", "+");
+	const kept = new Map();
+	const elements = {};
+	const element = () => ({ listeners: {}, addEventListener(type, then) { this.listeners[type] = then; }, replaceChildren() {}, append() {} });
+	const location = { origin: ready.base_url, pathname: "/sandbox", search: "", assign: (to) => { location.left = to; } };
+	const own = { location, document: {
+		body: { dataset: { client: attribute("client"), scope: attribute("scope"), operatorScope: attribute("operator-scope"), params: attribute("params") } },
+		getElementById: (id) => (elements[id] ??= element()), createElement: element,
+	} };
+	const storage = { getItem: (key) => kept.get(key) ?? null, setItem: (key, value) => kept.set(key, value), removeItem: (key) => kept.delete(key) };
+	const crossing = async (address, options = {}) => {
+		const to = new URL(address, ready.base_url);
+		if (to.origin === ready.base_url) return fetch(to, options);
+		const answer = await fetch(to, { ...options, headers: { ...options.headers, Origin: ready.base_url } });
+		const allowed = answer.headers.get("Access-Control-Allow-Origin");
+		if (allowed !== "*" && allowed !== ready.base_url) throw new TypeError(`${to} does not allow ${ready.base_url}`);
+		return answer;
+	};
+	const rendered = {};
+	const React = { createElement: (_, props) => props };
+	const ReactDOM = { createRoot: () => ({ render: (props) => Object.assign(rendered, props), unmount() {} }) };
+	return { ...own, elements, rendered, globals: {
+		...own, sessionStorage: storage, history: { replaceState() {} }, fetch: crossing, React, ReactDOM, GraphiQL: {},
+		crypto, URLSearchParams, TextEncoder, TextDecoder, TextDecoderStream, Uint8Array, btoa, atob,
+	} };
+}
+
+// until waits for what a page does by itself.
+async function until(what, happened) {
+	for (let tries = 0; !happened(); tries++) {
+		assert(tries < 100, what);
+		await new Promise((done) => setTimeout(done, 50));
+	}
+}
+
+// signIn signs somebody in at the sandbox and returns what the page shows them.
+async function signIn(button, login) {
+	const page = await fetch(`${ready.base_url}/sandbox`);
+	assert.match(page.headers.get("Content-Security-Policy"), new RegExp(`connect-src 'self' ${issuer};`));
+	const script = await (await fetch(`${ready.base_url}/sandbox/page.js`)).text();
+	const browser = tab(await page.text());
+	vm.runInNewContext(script, { ...browser.globals });
+	browser.elements[button].listeners.click();
+	await until("the page leaves for the issuer", () => browser.location.left);
+	const jar = {};
+	const form = await browse(jar, browser.location.left);
+	const consent = await browse(jar, form.address, { prompt: "login", login, password: "-" });
+	const back = await browse(jar, consent.address, { prompt: "consent" });
+	assert(back.address.startsWith(`${ready.base_url}/sandbox?`), back.text);
+	browser.location.search = new URL(back.address).search;
+	vm.runInNewContext(script, { ...browser.globals });
+	await until("the page has a token", () => browser.rendered.fetcher);
+	const { data, errors } = await browser.rendered.fetcher({ query: "{ viewer { partner scopes } }" });
+	assert(data, JSON.stringify(errors));
+	return data.viewer;
+}
+
+await check("a partner and an operator sign in at the sandbox and ask with their own tokens", async () => {
+	const { partner, scopes } = await signIn("enter", "ann");
+	assert.deepEqual([partner, scopes.sort()], ["acme", ["quotes:read", "quotes:write"]]);
+	assert.deepEqual(await signIn("enter-operator", "olive"), { partner: null, scopes: ["operator"] });
 });
 
 await check("a new key works within 30 seconds", async () => {

@@ -13,6 +13,8 @@ const { Provider } = await import("oidc-provider");
 
 const audience = process.env.PARAPET_AUDIENCE;
 const scope = "quotes:read quotes:write operator";
+// A person's partner is a claim of the token; the operator Olive has none.
+const partners = { acme: "acme", ann: "acme" };
 
 // resources are what tokens can be asked for, by their resource indicator.
 const resources = {
@@ -31,14 +33,19 @@ function provider(issuer) {
 			{ ...client, client_id: "acme", grant_types: ["client_credentials"], scope },
 			{ ...client, client_id: "nobody", grant_types: ["client_credentials"], scope },
 			{ ...client, client_id: "olive", grant_types: ["client_credentials"], scope },
-			// The operators' pages: on this machine, at any port.
-			{ client_id: "console", application_type: "native", token_endpoint_auth_method: "none", grant_types: ["authorization_code"], redirect_uris: ["http://127.0.0.1/ops/callback"], id_token_signed_response_alg: "ES256" },
+			// The operators' pages and the sandbox: on this machine, at any port.
+			{ client_id: "console", application_type: "native", token_endpoint_auth_method: "none", grant_types: ["authorization_code"], redirect_uris: ["http://127.0.0.1/ops/callback", "http://127.0.0.1/sandbox"], id_token_signed_response_alg: "ES256" },
 			// An ID token's audience is its client: this one is called like the service,
 			// so that nothing but its kind speaks against its ID tokens.
 			{ ...client, client_id: audience, grant_types: ["urn:openid:params:grant-type:ciba"], scope: "openid", backchannel_token_delivery_mode: "poll" },
 		],
 		findAccount: (_, accountId) => ({ accountId, claims: () => ({ sub: accountId }) }),
-		extraTokenClaims: (_, token) => (token.clientId === "acme" ? { partner: "acme" } : undefined),
+		extraTokenClaims: (_, token) => {
+			const partner = partners[token.accountId ?? token.clientId];
+			return partner && { partner };
+		},
+		// The sandbox redeems its code in the browser, from another origin.
+		clientBasedCORS: (_, origin, asking) => asking.clientId === "console" && new URL(origin).hostname === "127.0.0.1",
 		enabledJWA: { idTokenSigningAlgValues: ["ES256"] },
 		features: {
 			clientCredentials: { enabled: true },
