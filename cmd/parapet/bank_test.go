@@ -29,11 +29,14 @@ const (
 
 // The modes of a bank.
 const (
-	bankBusy    = ""        // takes its time, and now and then loses an answer
-	bankLoses   = "loses"   // executes and loses every answer, also to inquiries
-	bankForgets = "forgets" // denies every key, signed
-	bankWell    = "well"
-	bankForgot  = "forgot" // has lost its keys, but not its books, when it starts
+	bankBusy        = ""         // takes its time, and now and then loses an answer
+	bankLoses       = "loses"    // executes and loses every answer, also to inquiries
+	bankMissigns    = "missigns" // executes, and signs no answer as it should
+	bankForgets     = "forgets"  // denies every key, signed
+	bankWell        = "well"
+	bankForgot      = "forgot"        // has lost its keys, but not its books, when it starts
+	bankRefuses     = "refuses"       // refuses orders for demoIBAN
+	bankRefusesMute = "refuses, mute" // refuses orders for demoIBAN and loses every answer
 )
 
 var bankSecrets = httprail.Secrets{[]byte(strings.Repeat("b", 32))}
@@ -77,7 +80,7 @@ func runBank() error {
 		if !hostile(bank, w, r, good) {
 			good()
 		}
-	}, nil)
+	}, refuseDemoIBAN)
 	listener, err := net.Listen("tcp", cmp.Or(os.Getenv(bankAddress), "127.0.0.1:0"))
 	if err != nil {
 		return err
@@ -95,16 +98,28 @@ func currentBankMode() string {
 // hostile answers as the bank's mode says; false leaves it to the busy bank.
 func hostile(bank *railtest.Bank, w http.ResponseWriter, r *http.Request, good func()) bool {
 	switch currentBankMode() {
-	case bankLoses:
+	case bankLoses, bankRefusesMute:
 		w.WriteHeader(http.StatusInternalServerError)
 	case bankForgets:
 		bank.Answer(w, r, http.StatusNotFound, httprail.Transfer{Key: r.PathValue("key"), Status: "not_found"})
-	case bankWell, bankForgot:
+	case bankMissigns:
+		w.Header().Set("Parapet-Signature", "v1="+strings.Repeat("0", 64))
+		w.WriteHeader(http.StatusCreated)
+		_, _ = w.Write([]byte(`{"status": "accepted"}`))
+	case bankWell, bankForgot, bankRefuses:
 		good()
 	default:
 		return false
 	}
 	return true
+}
+
+// refuseDemoIBAN is the definite refusal of a bank in a mode that refuses.
+func refuseDemoIBAN(told *httprail.Transfer) {
+	mode := currentBankMode()
+	if (mode == bankRefuses || mode == bankRefusesMute) && strings.HasSuffix(told.Account, demoIBAN[len(demoIBAN)-4:]) {
+		told.Status, told.Code = "refused", "account_closed"
+	}
 }
 
 // bankSays is what a bank's books say of payouts: how much was executed for each.
@@ -115,7 +130,7 @@ func bankSays(t *testing.T, books string) map[string]int64 {
 	paid := make(map[string]int64, len(entries))
 	for _, entry := range entries {
 		if entry.Told.Status != "accepted" {
-			continue // a key that was voided
+			continue // a key that was refused or voided
 		}
 		require.NotContains(t, paid, entry.PayoutID, "paid twice")
 		require.Equal(t, "USD", entry.Told.Amount.Currency)

@@ -116,19 +116,25 @@ func (c *crash) owe(t *testing.T, n int) {
 // name tells the accounts of some payouts, over HTTP: they are checked and paid.
 func (c *crash) name(t *testing.T, n int) {
 	t.Helper()
-	for _, policy := range c.policies[:n] {
-		body := fmt.Sprintf(`{"policy_id": %q, "type": "iban", "currency": "USD", "beneficiary": {"name": "Lin Mei-hua", "country": "TW"}, "iban": {"iban": %q}}`, policy, demoIBAN)
+	c.nameAccount(t, c.policies[:n], demoIBAN)
+	c.policies = c.policies[n:]
+}
+
+// nameAccount tells, over HTTP, the account of each of these policies.
+func (c *crash) nameAccount(t *testing.T, policies []string, iban string) {
+	t.Helper()
+	for _, policy := range policies {
+		body := fmt.Sprintf(`{"policy_id": %q, "type": "iban", "currency": "USD", "beneficiary": {"name": "Lin Mei-hua", "country": "TW"}, "iban": {"iban": %q}}`, policy, iban)
 		var said answer
 		taken := settled(func() bool {
 			c.revive(t)
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 			defer cancel()
-			said = c.post(ctx, c.running[rand.IntN(len(c.running))], "/payout_methods", "account-of-"+policy, body)
+			said = c.post(ctx, c.running[rand.IntN(len(c.running))], "/payout_methods", "account-"+iban+"-of-"+policy, body)
 			return said.status == http.StatusCreated
 		})
 		require.True(t, taken, "an account is taken, whatever crashed meanwhile: %d %s", said.status, said.body)
 	}
-	c.policies = c.policies[n:]
 }
 
 // revive starts anew what ended by itself, as whoever runs servers does: a process
