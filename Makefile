@@ -21,6 +21,7 @@ dev: build postgres ## run a server for yourself, with tokens and curl lines (AR
 	@bin/parapet dev $(ARGS)
 
 build: ## compile bin/parapet
+	@echo "compiling bin/parapet: a minute or two the first time" >&2
 	@go build -o bin/parapet ./cmd/parapet
 
 test: postgres ## run every test; needs Go and Postgres only (FUZZ=60s fuzzes every target for so long)

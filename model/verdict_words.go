@@ -90,7 +90,8 @@ func (v *verdict) termsSentence(said wire.Determination) string {
 	case trigger.ThresholdNotMet:
 		return fmt.Sprintf("The trigger is not met: %s.", reasonSentence(v.d, said))
 	case trigger.OutsidePeriod:
-		return fmt.Sprintf("It happened outside the period of cover, from %s to %s.", p.EffectiveAt.Format(time.RFC3339), p.ends().Format(time.RFC3339))
+		return fmt.Sprintf("It happened outside the period of cover, from %s to %s: at %s.",
+			p.EffectiveAt.Format(time.RFC3339Nano), p.ends().Format(time.RFC3339Nano), v.d.OccurredAt.UTC().Format(time.RFC3339Nano))
 	case trigger.WaitingPeriod:
 		return fmt.Sprintf("It happened in the waiting period, which ends at %s.", p.PayableFrom.Format(time.RFC3339))
 	case trigger.OutsidePlace:

@@ -124,7 +124,7 @@ func (d *door) mount() error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(d.publish(document), d.publishPage())
+	return errors.Join(d.publish(document), d.publishPage(), d.publishHome())
 }
 
 // public is a handler that asks for no token.

@@ -22,19 +22,24 @@ func (c *call) acceptable() error {
 // takesJSON reads Accept as RFC 9110 section 12.5.1 does: the most specific range
 // that fits decides, and a weight of 0 refuses.
 func takesJSON(ranges string) bool {
-	best, accepted := 0, false
+	_, accepted := mediaWeight(ranges, map[string]int{"*/*": 1, "application/*": 2, jsonType: 3})
+	return accepted
+}
+
+// mediaWeight finds the range of the highest precision in Accept and whether its weight
+// accepts it. Ranges without a precision do not count; best is 0 when none counts.
+func mediaWeight(ranges string, precisions map[string]int) (best int, accepted bool) {
 	for part := range strings.SplitSeq(ranges, ",") {
 		media, parameters, err := mime.ParseMediaType(part)
 		if err != nil {
 			continue
 		}
-		precision := map[string]int{"*/*": 1, "application/*": 2, jsonType: 3}[media]
-		if precision > best {
+		if precision := precisions[media]; precision > best {
 			weight, err := strconv.ParseFloat(parameters["q"], 64)
 			best, accepted = precision, err != nil || weight > 0
 		}
 	}
-	return accepted
+	return best, accepted
 }
 
 // written refuses a body that does not say it is plain JSON in UTF-8, or a merge

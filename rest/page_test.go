@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"parapet/rest"
 )
 
 var reference = regexp.MustCompile(`(?:src|href)="([^"]+)"`)
@@ -31,4 +33,31 @@ func TestDocsPageIsWhole(t *testing.T) {
 		again := request{"GET", match[1], "", []string{"If-None-Match: " + response.Header.Get("ETag")}}.to(t, door)
 		require.Equal(t, http.StatusNotModified, again.StatusCode, match[1])
 	}
+}
+
+func TestHomePageIsForBrowsersOnly(t *testing.T) {
+	t.Parallel()
+	door := open(t, func(c *rest.Config) {
+		c.Beside = map[string]http.Handler{"GET /sandbox": http.NotFoundHandler()}
+	})
+	get := func(method, accept string) *reply {
+		return request{method, "/", "", []string{"Authorization: ", "Accept: " + accept}}.to(t, door)
+	}
+	const browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+	page := get("GET", browser)
+	require.Equal(t, http.StatusOK, page.StatusCode)
+	require.Equal(t, "text/html; charset=utf-8", page.Header.Get("Content-Type"))
+	require.Equal(t, "Accept", page.Header.Get("Vary"))
+	require.Contains(t, page.Header.Get("Content-Security-Policy"), "default-src 'none'")
+	var links []string
+	for _, match := range reference.FindAllStringSubmatch(string(page.Body), -1) {
+		links = append(links, match[1])
+	}
+	require.Equal(t, []string{"data:,", "/docs", "/v1/openapi.yaml", "/sandbox", "/readyz"}, links, "doors that exist")
+	for _, accept := range []string{"", "*/*", "application/json", "text/*", "text/html;q=0, */*"} {
+		refused := get("GET", accept)
+		require.Equal(t, http.StatusNotFound, refused.StatusCode, accept)
+		require.Equal(t, "application/problem+json", refused.Header.Get("Content-Type"))
+	}
+	require.Equal(t, http.StatusNotFound, get("POST", browser).StatusCode)
 }

@@ -59,7 +59,7 @@ func (d *door) rebase(c *call, r *http.Request) *http.Request {
 func unrouted(c *call, router http.Handler, r *http.Request) *model.Error {
 	probe := &probe{header: http.Header{}}
 	router.ServeHTTP(probe, r)
-	if probe.status != http.StatusMethodNotAllowed {
+	if probe.status != http.StatusMethodNotAllowed || r.URL.Path == "/" { // for programs there is nothing at /
 		return noSuchAddress()
 	}
 	allow := probe.header.Get("Allow")

@@ -52,7 +52,14 @@ func demo(ctx context.Context, args []string, out io.Writer) error {
 		return fmt.Errorf("the demo stopped: %w", err)
 	}
 	if !keep {
-		return nil
+		_, err := fmt.Fprint(out, `
+Next:
+  make demo KEEP=1   leave the server of this demo running, with lines to paste
+  make dev           a server of your own: the manual at /docs, GraphQL at /sandbox
+  make test          every test, on a real Postgres
+  README.md          settings, commands and how it works
+`)
+		return err
 	}
 	if err := s.announce(out, false); err != nil {
 		return err

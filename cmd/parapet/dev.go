@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"strings"
 	"text/tabwriter"
+	"text/template"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -102,34 +105,62 @@ func (s *stack) announce(out io.Writer, asJSON bool) error {
 		}
 		return err
 	}
-	r := s.ready
+	return printReady(out, s.ready)
+}
+
+// printReady tells people where everything is, with lines to paste into a shell.
+func printReady(out io.Writer, r ready) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintf(table, "Parapet is ready.\n\n  API\t%s/v1\n  GraphQL\t%s, to try at %s/sandbox\n  desk\t%s/ops, for operators\n  issuer\t%s\n  database\t%s\n  metrics\t%s\n\n", r.BaseURL, r.GraphQLURL, r.BaseURL, r.BaseURL, r.Issuer, r.DatabaseURL, r.MetricsURL)
+	_, _ = fmt.Fprintf(table, "Parapet is ready.\n\n  manual\t%[1]s/docs\n  API\t%[1]s/v1\n  GraphQL\t%[2]s, to try at %[1]s/sandbox\n  operators\t%[1]s/ops\n  issuer\t%[3]s\n  database\t%[4]s\n  metrics\t%[5]s\n\n",
+		r.BaseURL, r.GraphQLURL, r.Issuer, r.DatabaseURL, r.MetricsURL)
 	for _, c := range r.Clients {
 		_, _ = fmt.Fprintf(table, "  %s\tclient_id %s\tclient_secret %s\n", c.Name, c.ClientID, c.ClientSecret)
 	}
-	_ = table.Flush()
-	_, err := fmt.Fprintf(out, `
-Paste these. The token is acme's, good for %s:
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	if len(r.Clients) == 0 {
+		_, err := fmt.Fprintln(out, "Clients and tokens are those of the issuer. Ctrl-C stops everything.")
+		return err
+	}
+	acme := r.Clients[0]
+	return pasteLines.Execute(out, map[string]any{
+		"Life": strings.TrimSuffix(devTokenLifetime.String(), "0m0s"), "Base": r.BaseURL, "Token": acme.Token,
+		"TokenURL": r.TokenURL, "Client": acme.ClientID, "Secret": acme.ClientSecret, "Program": os.Args[0],
+	})
+}
 
-TOKEN=%s
+// pasteLines play the story of the manual's guide with curl alone. The rehearsed quake
+// happens at the instant cover begins: a time of this machine's clock in whole seconds
+// could lie before it.
+var pasteLines = template.Must(template.New("lines").Parse(`
+Paste these, in order. The token is {{.Client}}'s and good for {{.Life}}.
 
-curl -s %[3]s/v1/quotes -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' \
-  -d '{"product": "quake-circle", "context": {"partner": "acme"}}'
+BASE={{.Base}}
+TOKEN={{.Token}}
+api() { curl -s -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' "$@"; echo; }
+member() { grep -o "\"$1\":\"[^\"]*" | head -n 1 | cut -d '"' -f 4; }
 
-curl -s %[3]s/v1/policies -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' \
-  -d '{"quote_id": "quo_…"}'
+# a quote: the price line by line, and every past event that would have paid
+QUOTE=$(api $BASE/v1/quotes -d '{"product": "quake-circle", "context": {"partner": "{{.Client}}"}}' | member id)
+api $BASE/v1/quotes/$QUOTE
 
-# rehearse a quake that only your own policies see; then look at the policy's claims
-curl -s %[3]s/v1/sandbox/observations -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' \
-  -d '{"source": "usgs", "source_event_id": "drill-1", "kind": "earthquake", "occurred_at": "'$(date -u +%%FT%%TZ)'", "stage": "final",
-       "location": {"latitude": 23.98, "longitude": 121.61}, "measures": {"magnitude": {"value": "6.4", "unit": "mw"}}}'
+# bind it
+POLICY=$(api $BASE/v1/policies -d '{"quote_id": "'$QUOTE'"}' | member id)
+api $BASE/v1/policies/$POLICY
+
+# rehearse a quake as cover begins; only your own policies see it
+AT=$(api $BASE/v1/policies/$POLICY | member effective_at)
+api $BASE/v1/sandbox/observations -d '{"source": "usgs", "source_event_id": "drill-'$POLICY'", "kind": "earthquake", "occurred_at": "'$AT'", "stage": "final",
+  "location": {"latitude": 23.98, "longitude": 121.61}, "measures": {"magnitude": {"value": "6.4", "unit": "mw"}}}'
+
+# a second later: what happened to the policy and its claim, and why in sentences
+sleep 1; api $BASE/v1/policies/$POLICY/timeline
+api $BASE/v1/explain -d '{"policy_id": "'$POLICY'", "source_event": {"source": "usgs", "id": "drill-'$POLICY'"}}'
 
 # have every event posted, signed, to a server of yours on this machine
-parapet listen --server %[3]s --token $TOKEN --forward http://localhost:3000/hooks
+{{.Program}} listen --server $BASE --token $TOKEN --forward http://localhost:3000/hooks
 
-Another token: curl -s %[4]s -u acme:%[5]s -d grant_type=client_credentials
+Another token: curl -s {{.TokenURL}} -u {{.Client}}:{{.Secret}} -d grant_type=client_credentials
 Ctrl-C stops everything.
-`, devTokenLifetime, r.Clients[0].Token, r.BaseURL, r.TokenURL, r.Clients[0].ClientSecret)
-	return err
-}
+`))

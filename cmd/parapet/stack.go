@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -99,7 +100,7 @@ func (s *stack) openFolder() error {
 
 // discardStack removes what an earlier run left, and nothing else.
 func discardStack(dir string) error {
-	for _, name := range []string{"files", "secrets.json", "issuer.json"} {
+	for _, name := range []string{"files", "secrets.json", "issuer.json", "issuer.address"} {
 		if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
 			return fmt.Errorf("start fresh: %w", err)
 		}
@@ -128,7 +129,7 @@ func (s *stack) startIssuer(running context.Context) error {
 	if len(s.settings.Issuers) > 0 {
 		return nil
 	}
-	listener, err := listen(running, "127.0.0.1:8081", "127.0.0.1:0")
+	listener, err := listenAgain(running, filepath.Join(s.options.dataDir, "issuer.address"), "127.0.0.1:8081", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
@@ -247,6 +248,24 @@ func (s *stack) stop() {
 	if s.postgres != nil {
 		_ = s.postgres.Stop(context.Background())
 	}
+}
+
+// listenAgain takes the address that it took before, which it keeps in a file, and else the
+// first that is free: tokens name the issuer's address, so it must survive restarts.
+func listenAgain(ctx context.Context, file string, addresses ...string) (net.Listener, error) {
+	if kept, err := os.ReadFile(file); err == nil { //nolint:gosec // in our data folder
+		if known, err := netip.ParseAddrPort(string(kept)); err == nil && known.Addr().IsLoopback() {
+			addresses = append([]string{known.String()}, addresses...)
+		}
+	}
+	listener, err := listen(ctx, addresses...)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(file, []byte(listener.Addr().String()), 0o600); err != nil {
+		return nil, errors.Join(fmt.Errorf("data folder: %w", err), listener.Close())
+	}
+	return listener, nil
 }
 
 // listen takes the first address that is free.
