@@ -49,7 +49,7 @@ chaos: postgres ## kill what sends events fifty times during 5,000 changes, what
 	go test -count=1 -timeout=60m -v -run='^TestHostileBankPaysEachPayoutOnce$$' ./cmd/parapet -hostile-payouts=200
 	go test -count=1 -timeout=60m -v -run='^Test(BankThatMovedPaysEachPayoutOnce|BankClosedForAWeekPaysWhenItIsBack|OrderThatArrivesLateIsNotPaid|WorkerThatWakesLateIsNotPaidTwice|FalseRefusalsPayNothingTwice|RefusedPayoutsMoveToTheNextAccount)$$' ./cmd/parapet -hostile-payouts=40
 	go test -count=1 -timeout=60m -v -run='^TestNothingReachesTheBankDuringAStop$$' ./cmd/parapet -stop-payouts=400 -stops=20
-	go test -count=1 -timeout=30m -v -run='^TestJobsOfADeadWorkerMoveOn$$' ./cmd/parapet -worker-kills=20
+	go test -count=1 -timeout=30m -v -run='^Test(Jobs|Payouts)OfADeadWorkerMoveOn$$' ./cmd/parapet -worker-kills=20
 	go test -count=1 -v -run='^Test(AWorker|ASlice)MayDieAnywhere$$' ./jobs -hits=20
 	go test -count=1 -timeout=30m -v -run='^TestJobsResumeAfterAFailover$$' ./cmd/parapet -failovers=5
 	go test -count=1 -timeout=60m -v -run='^Test(MoneyThatArrivedBarsTheWholeChain|NoStateOfARowStopsAReport)$$' ./model -report-chains=200 -report-states=5000

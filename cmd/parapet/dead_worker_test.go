@@ -52,9 +52,78 @@ func TestJobsOfADeadWorkerMoveOn(t *testing.T) {
 		})
 	}
 	moved.Wait()
-	slices.Sort(d.took)
-	t.Logf("%d kills; from a kill to the end of its job: p50 %v, p99 %v", len(d.took), d.took[len(d.took)/2], d.took[len(d.took)-1])
 	require.Len(t, d.took, *workerKills)
+	d.log(t, "from a kill to the end of its job")
+}
+
+// log reports the times that were measured.
+func (d *deadWorkers) log(t *testing.T, what string) {
+	t.Helper()
+	slices.Sort(d.took)
+	at := func(share float64) time.Duration {
+		return d.took[int(share*float64(len(d.took)-1))].Round(time.Millisecond)
+	}
+	t.Logf("%d kills, %d times %s: p50 %v, p99 %v, longest %v", *workerKills, len(d.took), what, at(0.5), at(0.99), at(1))
+}
+
+// Processes are killed while they pay, and time passes as on the clock of the wall.
+// Others release every payout that the dead had begun. It reports how long that takes.
+func TestPayoutsOfADeadWorkerMoveOn(t *testing.T) {
+	t.Parallel()
+	const each = 8
+	d := &deadWorkers{crash: &crash{cloud: newCloud(t)}}
+	books := d.startBank(t)
+	for range 3 {
+		d.running = append(d.running, d.start(t, "rehearsal"))
+	}
+	d.owe(t, 2*each**workerKills) // some kills find nothing begun
+	var moved sync.WaitGroup
+	for range *workerKills {
+		begun, killed := d.killWhilePaying(t, each)
+		for _, payout := range begun {
+			moved.Go(func() {
+				for d.count(t, "payouts where id = $1 and status = 'released'", payout) == 0 && t.Context().Err() == nil {
+					<-time.After(100 * time.Millisecond)
+				}
+				d.mu.Lock()
+				defer d.mu.Unlock()
+				d.took = append(d.took, time.Since(killed))
+			})
+		}
+	}
+	moved.Wait()
+	d.log(t, "from a kill to the release of its payout")
+	d.name(t, len(d.policies))
+	d.settle(t)
+	require.Equal(t, d.released(t), bankSays(t, books), "the bank's books and ours")
+}
+
+// killWhilePaying makes n payouts due, kills a process that has begun some, starts
+// another, and returns the payouts that nobody has ended.
+func (d *deadWorkers) killWhilePaying(t *testing.T, n int) (begun []uuid.UUID, killed time.Time) {
+	t.Helper()
+	for len(begun) == 0 {
+		d.name(t, min(n, len(d.policies)))
+		place := d.awaitPayer(t)
+		p := d.running[place]
+		p.kill()
+		killed = time.Now()
+		rows, err := d.DB.Pool.Query(t.Context(), `select args ->> 'id' from river.river_job
+			where kind = 'release_payout' and state = 'running' and position(attempted_by[array_upper(attempted_by, 1)] in $1) > 0`, p.log.String())
+		require.NoError(t, err)
+		ids, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		require.NoError(t, err)
+		for _, text := range ids {
+			id, err := typeid.FromString(text)
+			require.NoError(t, err)
+			payout := uuid.UUID(id.UUIDBytes())
+			if d.count(t, "payouts where id = $1 and status = 'releasing'", payout) == 1 {
+				begun = append(begun, payout)
+			}
+		}
+		d.running[place] = d.start(t, "rehearsal")
+	}
+	return begun, killed
 }
 
 // leads waits until a living process leads.
