@@ -19,6 +19,11 @@ import (
 //go:embed guide.md
 var introduction string
 
+// aboutHashes ends the introduction: what partners recompute.
+//
+//go:embed hashes.md
+var aboutHashes string
+
 // What is to be known about events and webhooks before the first call.
 var (
 	//go:embed events.md
@@ -47,7 +52,7 @@ func (d *door) document() (*huma.OpenAPI, error) {
 	doc := &huma.OpenAPI{
 		OpenAPI: "3.1.0",
 		Info: &huma.Info{
-			Title: "Parapet", Version: "1.0.0", Description: introduction,
+			Title: "Parapet", Version: "1.0.0", Description: introduction + "\n" + aboutHashes,
 			License: &huma.License{Name: "Proprietary", Identifier: "LicenseRef-Proprietary"},
 		},
 		Tags: tags,

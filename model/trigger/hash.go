@@ -4,14 +4,15 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Hash is the digest of everything the cover binds: "sha256:" and the hex
-// SHA-256 of its JSON in the canonical form of RFC 8785. Anyone with the quote
-// can repeat it. It panics on a cover that has no JSON (a position that is not
+// SHA-256 of its JSON, as the API answers it, in the canonical form of RFC 8785.
+// Anyone with the quote can repeat it; the recipe is in rest/hashes.md. It panics on a cover that has no JSON (a position that is not
 // a number), which Validate refuses.
 func (c Cover) Hash() string { return digest(c) }
 
@@ -25,8 +26,14 @@ func TermsHash(product string, version int, c Cover) string {
 	}{product, version, c})
 }
 
+// times are written as wire.Time writes them, so that the record of a quote or a policy
+// has the bytes that were hashed.
+var times = json.WithMarshalers(json.MarshalToFunc(func(out *jsontext.Encoder, at time.Time) error {
+	return out.WriteToken(jsontext.String(at.UTC().Format("2006-01-02T15:04:05.000000Z")))
+}))
+
 func digest(terms any) string {
-	text, err := json.Marshal(terms)
+	text, err := json.Marshal(terms, times)
 	if err == nil {
 		err = (*jsontext.Value)(&text).Canonicalize()
 	}

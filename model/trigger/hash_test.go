@@ -1,10 +1,12 @@
 package trigger
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"math"
 	"testing"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/gowebpki/jcs"
@@ -26,6 +28,23 @@ func TestHashIsOfCanonicalJSON(t *testing.T) {
 	require.Equal(t, hexOf(canonical), cover.Hash())
 	require.Equal(t, hexOf(`{"cover":`+canonical+`,"product":"rain-deficit","product_version":3}`),
 		TermsHash("rain-deficit", 3, cover))
+}
+
+func TestHashWritesTimesAsRecordsDo(t *testing.T) {
+	t.Parallel()
+	cover := quakeCover()
+	for at, text := range map[time.Time]string{
+		date(2024, 1, 1): "2024-01-01T00:00:00.000000Z",
+		date(2024, 1, 1).Add(120 * time.Millisecond).In(time.FixedZone("", 3600)): "2024-01-01T00:00:00.120000Z",
+	} {
+		cover.StartsAt = nil
+		record, err := json.Marshal(map[string]any{"product": "quake-circle", "product_version": 1, "cover": cover})
+		require.NoError(t, err)
+		canonical, err := jcs.Transform(bytes.Replace(record, []byte(`"starts_at":null`), []byte(`"starts_at":"`+text+`"`), 1))
+		require.NoError(t, err)
+		cover.StartsAt = &at
+		require.Equal(t, hexOf(string(canonical)), TermsHash("quake-circle", 1, cover))
+	}
 }
 
 func hexOf(text string) string {
