@@ -41,6 +41,7 @@ func TestACancelledPolicyPaysWhatHappenedBefore(t *testing.T) {
 
 	_, err = b.Service.CancelPolicy(t.Context(), b.Operator, cancel(policy))
 	require.Equal(t, model.CodeStateConflict, failure(t, err).Code)
+	require.Equal(t, "It is cancelled already.", failure(t, err).Detail)
 	_, _, err = b.Service.OpenClaim(t.Context(), b.Acme, model.ClaimRequest{PolicyID: policy.ID})
 	require.Equal(t, model.CodePolicyNotInForce, failure(t, err).Code)
 }

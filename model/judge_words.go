@@ -10,7 +10,7 @@ import (
 func observedSentence(p *policyRow, facts trigger.Occurrence, d trigger.Determination) string {
 	what := fmt.Sprintf("%s reported %s", facts.Source, facts.SourceEventID)
 	if facts.Source == asIfSource {
-		what = "Supposed"
+		what = "The supposed event"
 	}
 	if public := publicDetermination(p, facts, d); public.Index != nil {
 		what += fmt.Sprintf(": %s %s %s", p.Cover.Trigger.Index, public.Index.Value, public.Index.Unit)

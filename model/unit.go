@@ -178,6 +178,9 @@ func move[S ~string](ctx context.Context, u *unit, row interface{ head() *header
 // step is a move in memory, for rows that are locked and written in bulk.
 func step[S ~string](u *unit, row *header, arrows []Arrow[S], status *S, to S) (EventType, error) {
 	event, ok := arrow(arrows, *status, to)
+	if !ok && *status == to {
+		return "", Fail(CodeStateConflict, "It is %s already.", to)
+	}
 	if !ok {
 		return "", Fail(CodeStateConflict, "It is %s and cannot become %s.", *status, to)
 	}

@@ -64,7 +64,7 @@ func TestContextFaults(t *testing.T) {
 		"next to nothing":     {"quake-circle", `{"partner":"a","radius_km":1e-999999999}`, "/context/radius_km", "minimum", "at least 5."},
 		"amount":              {"quake-circle", `{"partner":"a","limit":{"amount":99999,"currency":"USD"}}`, "/context/limit/amount", "minimum", "100000 (1,000.00 USD)"},
 		"amount in yen":       {"quake-circle", `{"partner":"a","limit":{"amount":1500000001,"currency":"JPY"}}`, "/context/limit/amount", "maximum", "1500000000 (1,500,000,000 JPY)"},
-		"half an amount":      {"quake-circle", `{"partner":"a","limit":{"amount":10000000.5,"currency":"USD"}}`, "/context/limit/amount", "type", "a whole number"},
+		"half an amount":      {"quake-circle", `{"partner":"a","limit":{"amount":10000000.5,"currency":"USD"}}`, "/context/limit/amount", "type", "must be a whole number of minor units: 1250 for 12.50 USD."},
 		"huge amount":         {"quake-circle", `{"partner":"a","limit":{"amount":1e30,"currency":"USD"}}`, "/context/limit/amount", "maximum", "at most"},
 		"currency":            {"quake-circle", `{"partner":"a","limit":{"amount":10000000,"currency":"CHF"}}`, "/context/limit/currency", "enum", "one of USD, EUR, GBP, JPY, KWD, TWD."},
 		"half a limit":        {"quake-circle", `{"partner":"a","limit":{"amount":10000000}}`, "/context/limit/currency", "required", "required"},
@@ -148,7 +148,7 @@ func TestContextRefusesWhatIsLikelyMisspelt(t *testing.T) {
 		require.ErrorAs(t, err, &wrong, member)
 		require.Len(t, wrong.Fields, 1, member)
 		require.Equal(t, product.CodeUnknown, wrong.Fields[0].Code)
-		require.Contains(t, wrong.Fields[0].Detail, "did you mean "+meant+"?")
+		require.Contains(t, wrong.Fields[0].Detail, " does not exist; use "+meant+".")
 	}
 	for _, member := range []string{`"rad":10`, `"depth_km":10`, `"farm_17":1`, `"reference":"x"`, `"":1`} {
 		q, err := shipped(t, "quake-circle").Price([]byte(`{"partner":"acme",`+member+`}`), asOf, hazard.Shipped())

@@ -93,6 +93,9 @@ func leaf(e *jsonschema.ValidationError, root string, why func([]string, string)
 		return fieldsIn(root, path, k.Properties, CodeValue, "is not a known member; leave it out")
 	default:
 		code, detail := sentence(k)
+		if code == CodeType && len(path) > 0 && path[len(path)-1] == "amount" {
+			detail += " of minor units: 1250 for 12.50 USD"
+		}
 		return []Field{fieldAt(root, path, code, "%s%s", detail, why(path, code))}
 	}
 }

@@ -85,7 +85,7 @@ func (r *reading) fillObject(n *schemaNode, value jsontext.Value, path []string)
 		if child == nil {
 			kept.add(m.name, m.value)
 			if near := n.similar(m.name); near != "" {
-				r.fields = append(r.fields, fieldAt(r.root, append(slices.Clone(path), m.name), CodeUnknown, "does not exist; did you mean %s?", near))
+				r.fields = append(r.fields, fieldAt(r.root, append(slices.Clone(path), m.name), CodeUnknown, "does not exist; use %s", near))
 				continue
 			}
 			if n.Properties != nil { // an object where something else belongs is one error, not many
