@@ -155,7 +155,7 @@ func TestPaidDaysNeverCountAgain(t *testing.T) {
 	rain(b, policy, first.AddDate(0, 0, 3), "60", "50")
 	require.Len(t, b.Claims(policy), 1, "two new days are no window")
 	_, _, err := b.Service.OpenClaim(t.Context(), b.Acme, model.ClaimRequest{
-		PolicyID: policy.ID, SourceEvent: &model.SourceEvent{Source: "ghcn", ID: "Seattle/" + first.AddDate(0, 0, 4).Format(time.DateOnly)},
+		PolicyID: policy.ID, SourceEvent: &model.SourceEvent{Source: "ghcn", ID: policy.Cover.Place.Station + "/" + first.AddDate(0, 0, 4).Format(time.DateOnly)},
 	})
 	require.Equal(t, model.CodeTriggerNotMet, failure(t, err).Code)
 	rain(b, policy, first.AddDate(0, 0, 5), "40")

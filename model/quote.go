@@ -230,9 +230,17 @@ func ownContext(actor Actor, context jsontext.Value) error {
 }
 
 func explainPrice(err error) error {
+	var told *product.ContextError
+	if errors.As(err, &told) {
+		c := new(fieldCheck)
+		for _, f := range told.Fields {
+			c.unread = append(c.unread, wrong(f.Pointer, f.Code, f.Detail))
+		}
+		return c.refusal()
+	}
 	var dear *pricing.Uninsurable
 	if errors.As(err, &dear) {
-		e := Fail(CodeRiskUninsurable, "The premium would be %s of the limit, more than the %s this product insures; choose another place, a smaller radius or higher thresholds.", dear.RateOnLine, dear.Maximum)
+		e := Fail(CodeRiskUninsurable, "The premium would be %s of the limit, more than the %s this product insures; %s.", dear.RateOnLine, dear.Maximum, dear.Remedy.Sentence())
 		e.Extra = map[string]any{"rate_on_line": dear.RateOnLine.String(), "maximum_rate_on_line": dear.Maximum.String(), "premium": dear.Premium}
 		return e
 	}

@@ -112,8 +112,8 @@ func (s *story) cover(t *testing.T) (*wire.Policy, *wire.Quote) {
 	for name, body := range inOrder(map[string]string{
 		"every default": `{"product":"quake-circle","context":{"partner":"acme"}}`,
 		"hurricane":     `{"product":"cyclone-circle","context":{"partner":"acme","location":{"latitude":25.7617,"longitude":-80.1918},"radius_km":50,"limit":{"amount":25000000,"currency":"USD"},"term":"P365D"}}`,
-		"too much rain": `{"product":"rain-excess","context":{"partner":"acme","station":"Seattle"},"metadata":{"farm":"17"}}`,
-		"too dry":       `{"product":"rain-deficit","context":{"partner":"acme","station":"New York","days":30,"attach":"10","exhaust":"0"}}`,
+		"too much rain": `{"product":"rain-excess","context":{"partner":"acme","station":"Milwaukee"},"metadata":{"farm":"17"}}`,
+		"too dry":       `{"product":"rain-deficit","context":{"partner":"acme","station":"Milwaukee","calendar":"month","attach":"10","exhaust":"0"}}`,
 	}) {
 		s.call(t, "createQuote: "+name, 201, "POST", "/quotes", body)
 	}

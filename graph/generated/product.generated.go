@@ -330,6 +330,29 @@ func (ec *executionContext) fieldContext_PriceLoadings_maximumRateOnLine(_ conte
 	return graphql.NewScalarFieldContext("PriceLoadings", field, false, false, errors.New("field of type Decimal does not have child fields"))
 }
 
+func (ec *executionContext) _PriceLoadings_smoothingKm(ctx context.Context, field graphql.CollectedField, obj *product.Loadings) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PriceLoadings_smoothingKm(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SmoothingKM, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v decimal.Decimal) graphql.Marshaler {
+			return ec.marshalNDecimal2githubᚗcomᚋshopspringᚋdecimalᚐDecimal(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PriceLoadings_smoothingKm(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PriceLoadings", field, false, false, errors.New("field of type Decimal does not have child fields"))
+}
+
 func (ec *executionContext) _Product_key(ctx context.Context, field graphql.CollectedField, obj *node.Product) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -1665,6 +1688,11 @@ func (ec *executionContext) _PriceLoadings(ctx context.Context, sel ast.Selectio
 			}
 		case "maximumRateOnLine":
 			out.Values[i] = ec._PriceLoadings_maximumRateOnLine(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "smoothingKm":
+			out.Values[i] = ec._PriceLoadings_smoothingKm(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}

@@ -57,6 +57,29 @@ func (ec *executionContext) fieldContext_Basis_method(_ context.Context, field g
 	return graphql.NewScalarFieldContext("Basis", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
+func (ec *executionContext) _Basis_formula(ctx context.Context, field graphql.CollectedField, obj *pricing.Basis) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Basis_formula(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Formula, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Basis_formula(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Basis", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
 func (ec *executionContext) _Basis_dataset(ctx context.Context, field graphql.CollectedField, obj *pricing.Basis) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -77,6 +100,29 @@ func (ec *executionContext) _Basis_dataset(ctx context.Context, field graphql.Co
 	)
 }
 func (ec *executionContext) fieldContext_Basis_dataset(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Basis", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Basis_datasetDigest(ctx context.Context, field graphql.CollectedField, obj *pricing.Basis) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Basis_datasetDigest(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DatasetDigest, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Basis_datasetDigest(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Basis", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
@@ -195,16 +241,62 @@ func (ec *executionContext) fieldContext_Basis_payingEvents(_ context.Context, f
 	return graphql.NewScalarFieldContext("Basis", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
-func (ec *executionContext) _Basis_meanSeverity(ctx context.Context, field graphql.CollectedField, obj *pricing.Basis) (ret graphql.Marshaler) {
+func (ec *executionContext) _Basis_weighedEvents(ctx context.Context, field graphql.CollectedField, obj *pricing.Basis) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_Basis_meanSeverity(ctx, field)
+			return ec.fieldContext_Basis_weighedEvents(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.MeanSeverity, nil
+			return obj.WeighedEvents, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Basis_weighedEvents(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Basis", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _Basis_eventsWithoutDepth(ctx context.Context, field graphql.CollectedField, obj *pricing.Basis) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Basis_eventsWithoutDepth(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.EventsWithoutDepth, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Basis_eventsWithoutDepth(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Basis", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _Basis_smoothingKm(ctx context.Context, field graphql.CollectedField, obj *pricing.Basis) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Basis_smoothingKm(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SmoothingKM, nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v decimal.Decimal) graphql.Marshaler {
@@ -214,20 +306,20 @@ func (ec *executionContext) _Basis_meanSeverity(ctx context.Context, field graph
 		true,
 	)
 }
-func (ec *executionContext) fieldContext_Basis_meanSeverity(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_Basis_smoothingKm(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Basis", field, false, false, errors.New("field of type Decimal does not have child fields"))
 }
 
-func (ec *executionContext) _Basis_annualLossSum(ctx context.Context, field graphql.CollectedField, obj *pricing.Basis) (ret graphql.Marshaler) {
+func (ec *executionContext) _Basis_annualShareSum(ctx context.Context, field graphql.CollectedField, obj *pricing.Basis) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_Basis_annualLossSum(ctx, field)
+			return ec.fieldContext_Basis_annualShareSum(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.AnnualLossSum, nil
+			return obj.AnnualShareSum, nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v decimal.Decimal) graphql.Marshaler {
@@ -237,20 +329,20 @@ func (ec *executionContext) _Basis_annualLossSum(ctx context.Context, field grap
 		true,
 	)
 }
-func (ec *executionContext) fieldContext_Basis_annualLossSum(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_Basis_annualShareSum(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Basis", field, false, false, errors.New("field of type Decimal does not have child fields"))
 }
 
-func (ec *executionContext) _Basis_annualLossSquareSum(ctx context.Context, field graphql.CollectedField, obj *pricing.Basis) (ret graphql.Marshaler) {
+func (ec *executionContext) _Basis_squareSum(ctx context.Context, field graphql.CollectedField, obj *pricing.Basis) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_Basis_annualLossSquareSum(ctx, field)
+			return ec.fieldContext_Basis_squareSum(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.AnnualLossSquareSum, nil
+			return obj.SquareSum, nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v decimal.Decimal) graphql.Marshaler {
@@ -260,7 +352,99 @@ func (ec *executionContext) _Basis_annualLossSquareSum(ctx context.Context, fiel
 		true,
 	)
 }
-func (ec *executionContext) fieldContext_Basis_annualLossSquareSum(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_Basis_squareSum(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Basis", field, false, false, errors.New("field of type Decimal does not have child fields"))
+}
+
+func (ec *executionContext) _Basis_weightSum(ctx context.Context, field graphql.CollectedField, obj *pricing.Basis) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Basis_weightSum(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.WeightSum, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v decimal.Decimal) graphql.Marshaler {
+			return ec.marshalNDecimal2githubᚗcomᚋshopspringᚋdecimalᚐDecimal(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Basis_weightSum(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Basis", field, false, false, errors.New("field of type Decimal does not have child fields"))
+}
+
+func (ec *executionContext) _Basis_largestFactor(ctx context.Context, field graphql.CollectedField, obj *pricing.Basis) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Basis_largestFactor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.LargestFactor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v decimal.Decimal) graphql.Marshaler {
+			return ec.marshalNDecimal2githubᚗcomᚋshopspringᚋdecimalᚐDecimal(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Basis_largestFactor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Basis", field, false, false, errors.New("field of type Decimal does not have child fields"))
+}
+
+func (ec *executionContext) _Basis_priorShare(ctx context.Context, field graphql.CollectedField, obj *pricing.Basis) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Basis_priorShare(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PriorShare, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v decimal.Decimal) graphql.Marshaler {
+			return ec.marshalNDecimal2githubᚗcomᚋshopspringᚋdecimalᚐDecimal(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Basis_priorShare(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Basis", field, false, false, errors.New("field of type Decimal does not have child fields"))
+}
+
+func (ec *executionContext) _Basis_seasonShare(ctx context.Context, field graphql.CollectedField, obj *pricing.Basis) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Basis_seasonShare(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SeasonShare, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v decimal.Decimal) graphql.Marshaler {
+			return ec.marshalNDecimal2githubᚗcomᚋshopspringᚋdecimalᚐDecimal(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Basis_seasonShare(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Basis", field, false, false, errors.New("field of type Decimal does not have child fields"))
 }
 
@@ -579,6 +763,75 @@ func (ec *executionContext) _Basis_notes(ctx context.Context, field graphql.Coll
 }
 func (ec *executionContext) fieldContext_Basis_notes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Basis", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Basis_meanSeverity(ctx context.Context, field graphql.CollectedField, obj *pricing.Basis) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Basis_meanSeverity(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MeanSeverity, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *decimal.Decimal) graphql.Marshaler {
+			return ec.marshalODecimal2ᚖgithubᚗcomᚋshopspringᚋdecimalᚐDecimal(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Basis_meanSeverity(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Basis", field, false, false, errors.New("field of type Decimal does not have child fields"))
+}
+
+func (ec *executionContext) _Basis_annualLossSum(ctx context.Context, field graphql.CollectedField, obj *pricing.Basis) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Basis_annualLossSum(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AnnualLossSum, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *decimal.Decimal) graphql.Marshaler {
+			return ec.marshalODecimal2ᚖgithubᚗcomᚋshopspringᚋdecimalᚐDecimal(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Basis_annualLossSum(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Basis", field, false, false, errors.New("field of type Decimal does not have child fields"))
+}
+
+func (ec *executionContext) _Basis_annualLossSquareSum(ctx context.Context, field graphql.CollectedField, obj *pricing.Basis) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Basis_annualLossSquareSum(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AnnualLossSquareSum, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *decimal.Decimal) graphql.Marshaler {
+			return ec.marshalODecimal2ᚖgithubᚗcomᚋshopspringᚋdecimalᚐDecimal(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Basis_annualLossSquareSum(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Basis", field, false, false, errors.New("field of type Decimal does not have child fields"))
 }
 
 func (ec *executionContext) _CreateQuotePayload_quote(ctx context.Context, field graphql.CollectedField, obj *node.CreateQuotePayload) (ret graphql.Marshaler) {
@@ -1967,8 +2220,18 @@ func (ec *executionContext) _Basis(ctx context.Context, sel ast.SelectionSet, ob
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "formula":
+			out.Values[i] = ec._Basis_formula(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		case "dataset":
 			out.Values[i] = ec._Basis_dataset(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "datasetDigest":
+			out.Values[i] = ec._Basis_datasetDigest(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -1997,18 +2260,48 @@ func (ec *executionContext) _Basis(ctx context.Context, sel ast.SelectionSet, ob
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
-		case "meanSeverity":
-			out.Values[i] = ec._Basis_meanSeverity(ctx, field, obj)
+		case "weighedEvents":
+			out.Values[i] = ec._Basis_weighedEvents(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
-		case "annualLossSum":
-			out.Values[i] = ec._Basis_annualLossSum(ctx, field, obj)
+		case "eventsWithoutDepth":
+			out.Values[i] = ec._Basis_eventsWithoutDepth(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
-		case "annualLossSquareSum":
-			out.Values[i] = ec._Basis_annualLossSquareSum(ctx, field, obj)
+		case "smoothingKm":
+			out.Values[i] = ec._Basis_smoothingKm(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "annualShareSum":
+			out.Values[i] = ec._Basis_annualShareSum(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "squareSum":
+			out.Values[i] = ec._Basis_squareSum(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "weightSum":
+			out.Values[i] = ec._Basis_weightSum(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "largestFactor":
+			out.Values[i] = ec._Basis_largestFactor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "priorShare":
+			out.Values[i] = ec._Basis_priorShare(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "seasonShare":
+			out.Values[i] = ec._Basis_seasonShare(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -2075,6 +2368,21 @@ func (ec *executionContext) _Basis(ctx context.Context, sel ast.SelectionSet, ob
 		case "notes":
 			out.Values[i] = ec._Basis_notes(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "meanSeverity":
+			out.Values[i] = ec._Basis_meanSeverity(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "annualLossSum":
+			out.Values[i] = ec._Basis_annualLossSum(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "annualLossSquareSum":
+			out.Values[i] = ec._Basis_annualLossSquareSum(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		default:

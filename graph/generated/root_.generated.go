@@ -138,14 +138,19 @@ type ComplexityRoot struct {
 	Basis struct {
 		AnnualLossSquareSum   func(childComplexity int) int
 		AnnualLossSum         func(childComplexity int) int
+		AnnualShareSum        func(childComplexity int) int
 		AttachmentProbability func(childComplexity int) int
 		CommissionShare       func(childComplexity int) int
 		Dataset               func(childComplexity int) int
+		DatasetDigest         func(childComplexity int) int
 		EventRate             func(childComplexity int) int
 		EventsInPlace         func(childComplexity int) int
+		EventsWithoutDepth    func(childComplexity int) int
 		ExpectedLoss          func(childComplexity int) int
 		ExpenseShare          func(childComplexity int) int
 		FirstYear             func(childComplexity int) int
+		Formula               func(childComplexity int) int
+		LargestFactor         func(childComplexity int) int
 		LastYear              func(childComplexity int) int
 		MaximumRateOnLine     func(childComplexity int) int
 		MeanSeverity          func(childComplexity int) int
@@ -153,11 +158,17 @@ type ComplexityRoot struct {
 		MinimumPremium        func(childComplexity int) int
 		Notes                 func(childComplexity int) int
 		PayingEvents          func(childComplexity int) int
+		PriorShare            func(childComplexity int) int
 		ReturnPeriodYears     func(childComplexity int) int
 		RiskFactor            func(childComplexity int) int
 		Season                func(childComplexity int) int
+		SeasonShare           func(childComplexity int) int
+		SmoothingKM           func(childComplexity int) int
+		SquareSum             func(childComplexity int) int
 		StandardDeviation     func(childComplexity int) int
 		UncertaintyFactor     func(childComplexity int) int
+		WeighedEvents         func(childComplexity int) int
+		WeightSum             func(childComplexity int) int
 		Years                 func(childComplexity int) int
 	}
 
@@ -1153,6 +1164,7 @@ type ComplexityRoot struct {
 		ExpenseShare      func(childComplexity int) int
 		MaximumRateOnLine func(childComplexity int) int
 		RiskFactor        func(childComplexity int) int
+		SmoothingKM       func(childComplexity int) int
 		UncertaintyFactor func(childComplexity int) int
 	}
 
@@ -2031,6 +2043,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Basis.AnnualLossSum(childComplexity), true
+	case "Basis.annualShareSum":
+		if e.ComplexityRoot.Basis.AnnualShareSum == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Basis.AnnualShareSum(childComplexity), true
 	case "Basis.attachmentProbability":
 		if e.ComplexityRoot.Basis.AttachmentProbability == nil {
 			break
@@ -2049,6 +2067,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Basis.Dataset(childComplexity), true
+	case "Basis.datasetDigest":
+		if e.ComplexityRoot.Basis.DatasetDigest == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Basis.DatasetDigest(childComplexity), true
 	case "Basis.eventRate":
 		if e.ComplexityRoot.Basis.EventRate == nil {
 			break
@@ -2061,6 +2085,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Basis.EventsInPlace(childComplexity), true
+	case "Basis.eventsWithoutDepth":
+		if e.ComplexityRoot.Basis.EventsWithoutDepth == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Basis.EventsWithoutDepth(childComplexity), true
 	case "Basis.expectedLoss":
 		if e.ComplexityRoot.Basis.ExpectedLoss == nil {
 			break
@@ -2079,6 +2109,18 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Basis.FirstYear(childComplexity), true
+	case "Basis.formula":
+		if e.ComplexityRoot.Basis.Formula == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Basis.Formula(childComplexity), true
+	case "Basis.largestFactor":
+		if e.ComplexityRoot.Basis.LargestFactor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Basis.LargestFactor(childComplexity), true
 	case "Basis.lastYear":
 		if e.ComplexityRoot.Basis.LastYear == nil {
 			break
@@ -2121,6 +2163,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Basis.PayingEvents(childComplexity), true
+	case "Basis.priorShare":
+		if e.ComplexityRoot.Basis.PriorShare == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Basis.PriorShare(childComplexity), true
 	case "Basis.returnPeriodYears":
 		if e.ComplexityRoot.Basis.ReturnPeriodYears == nil {
 			break
@@ -2139,6 +2187,24 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Basis.Season(childComplexity), true
+	case "Basis.seasonShare":
+		if e.ComplexityRoot.Basis.SeasonShare == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Basis.SeasonShare(childComplexity), true
+	case "Basis.smoothingKm":
+		if e.ComplexityRoot.Basis.SmoothingKM == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Basis.SmoothingKM(childComplexity), true
+	case "Basis.squareSum":
+		if e.ComplexityRoot.Basis.SquareSum == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Basis.SquareSum(childComplexity), true
 	case "Basis.standardDeviation":
 		if e.ComplexityRoot.Basis.StandardDeviation == nil {
 			break
@@ -2151,6 +2217,18 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Basis.UncertaintyFactor(childComplexity), true
+	case "Basis.weighedEvents":
+		if e.ComplexityRoot.Basis.WeighedEvents == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Basis.WeighedEvents(childComplexity), true
+	case "Basis.weightSum":
+		if e.ComplexityRoot.Basis.WeightSum == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Basis.WeightSum(childComplexity), true
 	case "Basis.years":
 		if e.ComplexityRoot.Basis.Years == nil {
 			break
@@ -6460,6 +6538,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.PriceLoadings.RiskFactor(childComplexity), true
+	case "PriceLoadings.smoothingKm":
+		if e.ComplexityRoot.PriceLoadings.SmoothingKM == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PriceLoadings.SmoothingKM(childComplexity), true
 	case "PriceLoadings.uncertaintyFactor":
 		if e.ComplexityRoot.PriceLoadings.UncertaintyFactor == nil {
 			break
@@ -12069,6 +12153,8 @@ type PriceLoadings {
   commissionShare: Decimal!
   "A dearer premium, as a share of the limit, is refused with risk_uninsurable."
   maximumRateOnLine: Decimal!
+  "c, the standard deviation in km of the displacement of the place by which history is smoothed; 0 smooths nothing."
+  smoothingKm: Decimal!
 }
 
 "A currency that a product is sold in."
@@ -12276,37 +12362,53 @@ enum PriceLineKind {
 
 """
 Everything the price was computed from, so that anybody can compute it again. Amounts are decimals of minor units, not
-rounded.
+rounded; sums are shares of the limit. The manual has the formulas: /docs/prices.
 """
 type Basis {
   "burn_analysis: what the cover would have paid in the years of the history."
   method: String!
+  """
+  Version of the formula. 2 weighs each event by how near it was. 0 is the formula of quotes that were stored before it was
+  recorded: figures that only the other version has are 0 or null.
+  """
+  formula: Int!
   "Which history."
   dataset: String!
+  "sha256: and the digest of the history's file, in hexadecimal."
+  datasetDigest: String!
   "First year of the history."
   firstYear: Int!
   "Last year of the history, included."
   lastYear: Int!
-  "N, the years of the history."
+  "N, the years of the history; of a station, its whole years."
   years: Int!
   "Events that touched the place, paying or not."
   eventsInPlace: Int!
-  "n, the events that would have paid."
+  "Events that would have paid where the place is."
   payingEvents: Int!
-  """
-  m, the mean payout of a paying event. Half such an event is added to the history, so that no place is free (Jeffreys
-  prior).
-  """
-  meanSeverity: Decimal!
-  "Σ L_y, with L_y = min(limit, the year's payouts)."
-  annualLossSum: Decimal!
-  "Σ L_y²."
-  annualLossSquareSum: Decimal!
-  "(Σ L_y + m/2) / N, a year."
+  "Events that count in the price: those that pay where the place is, or may by its displacement."
+  weighedEvents: Int!
+  "Weighed earthquakes without a known depth. They count as within the depth limit."
+  eventsWithoutDepth: Int!
+  "c, the standard deviation in km of the displacement of the place; 0 displaces nothing."
+  smoothingKm: Decimal!
+  "Σ L_y, with L_y = min(1, the shares of the year's events)."
+  annualShareSum: Decimal!
+  "Σ s_i, the mean squares of the events' shares."
+  squareSum: Decimal!
+  "Σ a_i, the events' weights: the probabilities that they pay."
+  weightSum: Decimal!
+  "F, the largest share of the limit that the cover can pay at once."
+  largestFactor: Decimal!
+  "q, the part of half an event of the largest size that is added to the history. The season's share is in it."
+  priorShare: Decimal!
+  "The part of a year that the term lasts, at most 1."
+  seasonShare: Decimal!
+  "limit · (Σ L_y + q·F/2) / N, a year."
   expectedLoss: Decimal!
-  "s = √max(0, (Σ L_y² + m²/2) / N − expectedLoss²)."
+  "s = limit · √((Σ s_i + q·F²/2) / N)."
   standardDeviation: Decimal!
-  "λ = (n + 1/2) / N, paying events a year."
+  "λ = (Σ a_i + q/2) / N, paying events a year."
   eventRate: Decimal!
   "1 − e^(−λ): the chance of any payout in a year."
   attachmentProbability: Decimal!
@@ -12328,6 +12430,12 @@ type Basis {
   season: Season
   "What a reader should know about the numbers."
   notes: [String!]!
+  "The mean payout of a paying event; null from formula 2 on."
+  meanSeverity: Decimal
+  "The sum of the years' losses, each at most the limit; null from formula 2 on."
+  annualLossSum: Decimal
+  "The sum of their squares; null from formula 2 on."
+  annualLossSquareSum: Decimal
 }
 
 "The part of the calendar year that a short cover was priced on, in UTC."
@@ -13941,8 +14049,12 @@ func (ec *executionContext) childFields_Basis(ctx context.Context, field graphql
 	switch field.Name {
 	case "method":
 		return ec.fieldContext_Basis_method(ctx, field)
+	case "formula":
+		return ec.fieldContext_Basis_formula(ctx, field)
 	case "dataset":
 		return ec.fieldContext_Basis_dataset(ctx, field)
+	case "datasetDigest":
+		return ec.fieldContext_Basis_datasetDigest(ctx, field)
 	case "firstYear":
 		return ec.fieldContext_Basis_firstYear(ctx, field)
 	case "lastYear":
@@ -13953,12 +14065,24 @@ func (ec *executionContext) childFields_Basis(ctx context.Context, field graphql
 		return ec.fieldContext_Basis_eventsInPlace(ctx, field)
 	case "payingEvents":
 		return ec.fieldContext_Basis_payingEvents(ctx, field)
-	case "meanSeverity":
-		return ec.fieldContext_Basis_meanSeverity(ctx, field)
-	case "annualLossSum":
-		return ec.fieldContext_Basis_annualLossSum(ctx, field)
-	case "annualLossSquareSum":
-		return ec.fieldContext_Basis_annualLossSquareSum(ctx, field)
+	case "weighedEvents":
+		return ec.fieldContext_Basis_weighedEvents(ctx, field)
+	case "eventsWithoutDepth":
+		return ec.fieldContext_Basis_eventsWithoutDepth(ctx, field)
+	case "smoothingKm":
+		return ec.fieldContext_Basis_smoothingKm(ctx, field)
+	case "annualShareSum":
+		return ec.fieldContext_Basis_annualShareSum(ctx, field)
+	case "squareSum":
+		return ec.fieldContext_Basis_squareSum(ctx, field)
+	case "weightSum":
+		return ec.fieldContext_Basis_weightSum(ctx, field)
+	case "largestFactor":
+		return ec.fieldContext_Basis_largestFactor(ctx, field)
+	case "priorShare":
+		return ec.fieldContext_Basis_priorShare(ctx, field)
+	case "seasonShare":
+		return ec.fieldContext_Basis_seasonShare(ctx, field)
 	case "expectedLoss":
 		return ec.fieldContext_Basis_expectedLoss(ctx, field)
 	case "standardDeviation":
@@ -13985,6 +14109,12 @@ func (ec *executionContext) childFields_Basis(ctx context.Context, field graphql
 		return ec.fieldContext_Basis_season(ctx, field)
 	case "notes":
 		return ec.fieldContext_Basis_notes(ctx, field)
+	case "meanSeverity":
+		return ec.fieldContext_Basis_meanSeverity(ctx, field)
+	case "annualLossSum":
+		return ec.fieldContext_Basis_annualLossSum(ctx, field)
+	case "annualLossSquareSum":
+		return ec.fieldContext_Basis_annualLossSquareSum(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Basis", field.Name)
 }
@@ -15889,6 +16019,8 @@ func (ec *executionContext) childFields_PriceLoadings(ctx context.Context, field
 		return ec.fieldContext_PriceLoadings_commissionShare(ctx, field)
 	case "maximumRateOnLine":
 		return ec.fieldContext_PriceLoadings_maximumRateOnLine(ctx, field)
+	case "smoothingKm":
+		return ec.fieldContext_PriceLoadings_smoothingKm(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type PriceLoadings", field.Name)
 }

@@ -65,7 +65,7 @@ func TestReplayByAliasAndOfAStorm(t *testing.T) {
 
 func TestReplayOfDaysMovesWholeDays(t *testing.T) {
 	t.Parallel()
-	batch, err := feed.ParseGHCN(shipped(t, "ghcn-daily-seattle-newyork-2012-2015.csv"))
+	batch, err := feed.ParseGHCN(shipped(t, "testdata/ghcn-daily-seattle-newyork-2012-2015.csv"))
 	require.NoError(t, err)
 	shifted, left, shift, err := feed.Replay(batch.Observations, "Seattle/2012-01-02", now)
 	require.NoError(t, err)

@@ -19,7 +19,7 @@ import (
 // shipped opens a real file that the price history is made of.
 func shipped(t *testing.T, name string) io.Reader {
 	t.Helper()
-	file, err := os.Open("../../model/hazard/data/" + name + ".gz")
+	file, err := os.Open(name + ".gz")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, file.Close()) })
 	unpacked, err := gzip.NewReader(file)
@@ -29,7 +29,7 @@ func shipped(t *testing.T, name string) io.Reader {
 
 func TestNHCFile(t *testing.T) {
 	t.Parallel()
-	batch, err := feed.Parse(feed.SourceNHC, shipped(t, "hurdat2-atlantic-1851-2015.csv"))
+	batch, err := feed.Parse(feed.SourceNHC, shipped(t, "../../model/hazard/data/atlantic-storms-1851-2025.txt"))
 	require.NoError(t, err)
 	seen, previous := map[string]int{}, ""
 	for _, o := range batch.Observations {
@@ -41,9 +41,9 @@ func TestNHCFile(t *testing.T) {
 		require.Contains(t, o.Measures, "wind")
 	}
 	require.Empty(t, batch.Errors)
-	require.Len(t, seen, 1814-19, "the winds of 19 depressions of the 1960s are not known")
-	require.Len(t, batch.Observations, 48_767)
-	require.Equal(t, 338, batch.Skipped)
+	require.Len(t, seen, 2004)
+	require.Len(t, batch.Observations, 55_548)
+	require.Equal(t, 57, batch.Skipped, "fixes without a known wind")
 	require.Equal(t, 34, seen["AL122005"])
 	require.Contains(t, batch.Observations, wire.ObservationInput{
 		Source: "nhc", SourceEventID: "AL122005", Kind: hazard.StormFix, Stage: trigger.Final,
@@ -67,7 +67,7 @@ func TestNHCUnknownValues(t *testing.T) {
 
 func TestGHCNFile(t *testing.T) {
 	t.Parallel()
-	batch, err := feed.Parse(feed.SourceGHCN, shipped(t, "ghcn-daily-seattle-newyork-2012-2015.csv"))
+	batch, err := feed.Parse(feed.SourceGHCN, shipped(t, "testdata/ghcn-daily-seattle-newyork-2012-2015.csv"))
 	require.NoError(t, err)
 	require.Empty(t, batch.Errors)
 	require.Len(t, batch.Observations, 2*(4*365+1))

@@ -19,6 +19,18 @@ func Distance(a, b Point) float64 {
 	return 2 * EarthRadiusKM * math.Asin(math.Sqrt(math.Min(1, h)))
 }
 
+// Move is the point at a great-circle distance from p in the direction of a
+// bearing, in radians clockwise from north (the
+// direct problem on the sphere; Snyder, "Map Projections", 1987, formulas 5-5 and
+// 5-6).
+func Move(p Point, bearing, km float64) Point {
+	sinφ, cosφ := math.Sincos(p.Latitude * degree)
+	sinδ, cosδ := math.Sincos(km / EarthRadiusKM)
+	sin := math.Max(-1, math.Min(1, sinφ*cosδ+cosφ*sinδ*math.Cos(bearing)))
+	λ := p.Longitude*degree + math.Atan2(math.Sin(bearing)*sinδ*cosφ, cosδ-sinφ*sin)
+	return Point{Latitude: math.Asin(sin) / degree, Longitude: math.Remainder(λ/degree, 360)}
+}
+
 // SegmentDistance is the distance in kilometres from p to the great-circle
 // segment from a to b, and how far along the segment its closest point lies:
 // 0 at a, 1 at b, linear in arc. A storm moves between its fixes, so a place

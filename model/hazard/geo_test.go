@@ -145,3 +145,18 @@ func BenchmarkSegmentDistance(b *testing.B) {
 		SegmentDistance(Point{30.4437, -85.0474}, Point{30, -85.5}, Point{30.9, -85.1})
 	}
 }
+
+// TestMoveGoesAsFarAsItSays measures where it arrives, the poles and the date line included.
+func TestMoveGoesAsFarAsItSays(t *testing.T) {
+	t.Parallel()
+	r := seeded(11)
+	for range 200 {
+		from, bearing, km := anywhere(r), 2*math.Pi*r.Float64(), 400*r.Float64()
+		to := Move(from, bearing, km)
+		require.InDelta(t, km, Distance(from, to), 1e-6)
+		require.LessOrEqual(t, math.Abs(to.Longitude), 180.0)
+	}
+	require.InDelta(t, 1.0, Move(Point{0, 0}, 0, EarthRadiusKM*math.Pi/180).Latitude, 1e-12, "north")
+	require.InDelta(t, 1.0, Move(Point{0, 0}, math.Pi/2, EarthRadiusKM*math.Pi/180).Longitude, 1e-12, "east")
+	require.InDelta(t, -179.5, Move(Point{0, 179.5}, math.Pi/2, EarthRadiusKM*math.Pi/180).Longitude, 1e-9, "over the date line")
+}

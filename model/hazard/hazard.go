@@ -36,7 +36,7 @@ type Quake struct {
 	Where     Point
 	Magnitude decimal.Decimal  // moment magnitude as the source prefers it
 	DepthKM   *decimal.Decimal // nil when the source gives none
-	EventID   string           // the source's id; ParseNEIC synthesises one
+	EventID   string           // the source's id
 }
 
 // Fix is one position of a storm.
@@ -72,8 +72,36 @@ type Day struct {
 
 // Station is a weather station with its days in order of date, gaps left out.
 type Station struct {
-	Name string
-	Days []Day
+	Name  string
+	Days  []Day
+	Years []int // with at least WholeYear days of precipitation, ascending; NewHistory counts them
+}
+
+// WholeYear is the number of days with a measurement that make a year of a
+// station whole.
+const WholeYear = 360
+
+// FewestYears is the number of whole years without which no price is found at a
+// station.
+const FewestYears = 20
+
+// Priced tells whether the station has years enough to price from.
+func (s Station) Priced() bool { return len(s.Years) >= FewestYears }
+
+// wholeYears are the years with at least WholeYear days.
+func wholeYears(days []Day) []int {
+	var years []int
+	for from := 0; from < len(days); {
+		year, to := days[from].Date.Year(), from
+		for to < len(days) && days[to].Date.Year() == year {
+			to++
+		}
+		if to-from >= WholeYear {
+			years = append(years, year)
+		}
+		from = to
+	}
+	return years
 }
 
 // Measure is a measured value: a decimal string, so that no digit is lost, and
@@ -88,11 +116,12 @@ type Measure struct {
 type Dataset struct {
 	Name             string          // as it appears in a quote's basis
 	Source           string          // whose events these are: usgs, nhc, ghcn
+	Digest           string          // "sha256:" and the digest of the file, in hexadecimal
 	FirstYear        int             // first full calendar year
 	LastYear         int             // last calendar year, included
 	MinimumMagnitude decimal.Decimal // quakes only: nothing weaker is recorded
-	HasDepth         bool
+	Basin            *Basin          // tracks only: where all storms are recorded
 }
 
-// Years is the number of years of history, N in the pricing formulas.
+// Years is the number of calendar years of history.
 func (d Dataset) Years() int { return d.LastYear - d.FirstYear + 1 }

@@ -25,16 +25,10 @@ type Records struct {
 // number of goroutines may price from it at once; callers must not change what
 // it returns.
 type History struct {
-	records   Records
-	northward []epicentre // of the quakes, from south to north
-	tracks    []track     // of the storms
-	names     []string
-}
-
-// epicentre is where a quake was, and its place in the order of time.
-type epicentre struct {
-	where Point
-	quake int
+	records Records
+	grid    grid    // of the quakes
+	tracks  []track // of the storms
+	names   []string
 }
 
 // track is where a storm was: pricing a circle asks it of every storm.
@@ -52,13 +46,13 @@ func NewHistory(records Records) *History {
 	h.records.Stations = slices.Clone(records.Stations)
 	slices.SortStableFunc(h.records.Stations, func(a, b Station) int { return cmp.Compare(a.Name, b.Name) })
 	for i, quake := range h.records.Quakes {
-		h.northward = append(h.northward, epicentre{quake.Where, i})
+		h.grid.add(quake.Where, i)
 	}
-	slices.SortFunc(h.northward, func(a, b epicentre) int { return cmp.Compare(a.where.Latitude, b.where.Latitude) })
 	for _, storm := range h.records.Storms {
 		h.tracks = append(h.tracks, newTrack(storm))
 	}
-	for _, station := range h.records.Stations {
+	for i, station := range h.records.Stations {
+		h.records.Stations[i].Years = wholeYears(station.Days)
 		h.names = append(h.names, station.Name)
 	}
 	return h
@@ -91,22 +85,25 @@ func (h *History) StormData() Dataset { return h.records.StormData }
 // RainData describes where the daily rain comes from.
 func (h *History) RainData() Dataset { return h.records.RainData }
 
+// PricedStations are the stations with years enough to price from, in order.
+func (h *History) PricedStations() []string {
+	var names []string
+	for _, station := range h.records.Stations {
+		if station.Priced() {
+			names = append(names, station.Name)
+		}
+	}
+	return names
+}
+
 // QuakesNear are the quakes in the circle's box, in order of time: all that are
-// in the circle and a few that are not, to be measured exactly. The box's
-// parallels cut out a few hundred of twenty thousand, so there is no index of
-// the meridians.
+// in the circle and a few that are not, to be measured exactly.
 func (h *History) QuakesNear(center Point, radiusKM float64) []*Quake {
 	box := CircleBox(center, radiusKM)
-	from, _ := slices.BinarySearchFunc(h.northward, box.South, func(e epicentre, south float64) int {
-		return cmp.Compare(e.where.Latitude, south)
-	})
 	var places []int
-	for _, e := range h.northward[from:] {
-		if e.where.Latitude > box.North {
-			break
-		}
-		if box.Overlaps(PointBox(e.where)) {
-			places = append(places, e.quake)
+	for place := range h.grid.within(box) {
+		if box.Overlaps(PointBox(h.records.Quakes[place].Where)) {
+			places = append(places, place)
 		}
 	}
 	slices.Sort(places)
@@ -128,6 +125,38 @@ func (h *History) StormsNear(center Point, radiusKM float64) []*Storm {
 		}
 	}
 	return near
+}
+
+// Run is a part of a storm's track: neighbouring fixes, shared with the storm.
+type Run struct {
+	Storm *Storm
+	Fixes []Fix
+}
+
+// RunsNear are the storms as they passed near the circle, in the order of their
+// file: the fixes at the ends of segments that may touch it. A storm that comes
+// back has more than one run, in order of time.
+func (h *History) RunsNear(center Point, radiusKM float64) []Run {
+	var runs []Run
+	circle := CircleBox(center, radiusKM)
+	for i, track := range h.tracks {
+		if !track.whole.Overlaps(circle) {
+			continue
+		}
+		storm, open := &h.records.Storms[i], false
+		for at, segment := range track.segments {
+			touches := segment.Overlaps(circle)
+			switch {
+			case touches && !open:
+				runs = append(runs, Run{storm, storm.Fixes[at:min(at+2, len(storm.Fixes))]})
+			case touches:
+				last := &runs[len(runs)-1]
+				last.Fixes = last.Fixes[:len(last.Fixes)+1]
+			}
+			open = touches
+		}
+	}
+	return runs
 }
 
 // Boxes are around the storm's segments, one each, or around its only fix.

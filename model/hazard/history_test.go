@@ -84,7 +84,35 @@ func TestStormsNearHoldsEveryStormOverTheCircle(t *testing.T) {
 				require.True(t, candidates[storm.ID], storm.ID)
 			}
 		}
-		require.Less(t, len(candidates), 1814)
+		require.Less(t, len(candidates), 2004)
+	}
+}
+
+// TestRunsNearHoldEverySegmentThatTouchesTheCircle compares with every segment of every storm.
+func TestRunsNearHoldEverySegmentThatTouchesTheCircle(t *testing.T) {
+	t.Parallel()
+	r, h := seeded(10), Shipped()
+	for range 10 {
+		center, radius := near(r, Point{28, -75}, 30), []float64{20, 100, 800}[r.IntN(3)]
+		type segment struct {
+			storm string
+			from  time.Time
+		}
+		found := make(map[segment]bool)
+		for _, run := range h.RunsNear(center, radius) {
+			require.NotEmpty(t, run.Fixes)
+			for i := range max(1, len(run.Fixes)-1) {
+				require.False(t, found[segment{run.Storm.ID, run.Fixes[i].At}], "a segment is in one run")
+				found[segment{run.Storm.ID, run.Fixes[i].At}] = true
+			}
+		}
+		for _, storm := range h.Storms() {
+			for i := range max(1, len(storm.Fixes)-1) {
+				if touches(Storm{Fixes: storm.Fixes[i:min(i+2, len(storm.Fixes))]}, center, radius) {
+					require.True(t, found[segment{storm.ID, storm.Fixes[i].At}], storm.ID)
+				}
+			}
+		}
 	}
 }
 

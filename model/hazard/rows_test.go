@@ -118,22 +118,31 @@ Seattle
 	require.Equal(t, "4.5", seattle[1].WindMS.String())
 }
 
-func TestParseNEIC(t *testing.T) {
+func TestParseQuakes(t *testing.T) {
 	t.Parallel()
-	quakes, refused, err := ParseNEIC(strings.NewReader(`Date,Latitude,Longitude,Magnitude
-08/19/1971,23.9912,-121.913,6.3
-08/19/1971,23.9911,-121.913,5.5
-2011-03-13T02:23:34.520Z,-0.344,2.344,5.8
-1971-08-19,1,2,5
-01/01/1971,1,2
-01/01/1971,1,2,
+	quakes, refused, err := ParseQuakes(strings.NewReader(`time,latitude,longitude,magnitude,depth_km,id
+1971-08-19T00:00:00Z,23.991,-121.913,6.3,,old
+2011-03-13T02:23:34.520Z,-0.344,2.344,5.80,10.5,new
+2011-03-14T02:23:34.520Z,-0.344,2.344,5.80,10.5,new
+08/19/1971,1,2,5,,a
+1971-08-19T00:00:00Z,1,2,5,,
+1971-08-19T00:00:00Z,1,2,5,deep,b
+1971-08-19T00:00:00Z,1,2,strong,,c
+1971-08-19T00:00:00Z,91,2,5,,d
 `))
 	require.NoError(t, err)
-	require.Len(t, refused, 3)
-	require.Equal(t, []string{"neic-19710819-23991N-121913W", "neic-19710819-23991N-121913W-2", "neic-20110313-00344S-002344E"},
-		[]string{quakes[0].EventID, quakes[1].EventID, quakes[2].EventID})
-	require.Equal(t, 520*time.Millisecond, time.Duration(quakes[2].At.Nanosecond()))
+	require.Equal(t, []string{
+		"line 4: the id new is there twice",
+		`line 5: "08/19/1971" is not a time of the form 2006-01-02T15:04:05.999999Z07:00`,
+		"line 6: an earthquake has 6 fields and an id, this row has 6 fields",
+		`line 7: depth "deep" is not a decimal number`,
+		`line 8: magnitude "strong" is not a decimal number`,
+		`line 9: latitude "91" is not a number between -90 and 90`,
+	}, reasons(refused))
+	require.Len(t, quakes, 2)
 	require.Nil(t, quakes[0].DepthKM)
+	require.Equal(t, "10.5", quakes[1].DepthKM.String())
+	require.Equal(t, 520*time.Millisecond, time.Duration(quakes[1].At.Nanosecond()))
 }
 
 func TestParsersTellWhereReadingStopped(t *testing.T) {
@@ -151,13 +160,13 @@ func TestParsersTellWhereReadingStopped(t *testing.T) {
 func FuzzParsers(f *testing.F) {
 	f.Add(katrina)
 	f.Add("Seattle,2012-01-02,10.9,10.6,2.8,4.5,rain\n")
-	f.Add("08/19/1971,23.991,121.913,6.3\n")
+	f.Add("1971-08-19T00:00:00Z,23.991,121.913,6.3,,a\n")
 	f.Fuzz(func(t *testing.T, file string) {
 		storms, _, _ := ParseHURDAT2(strings.NewReader(file))
 		for _, storm := range storms {
 			require.NotEmpty(t, storm.Fixes)
 		}
-		quakes, _, _ := ParseNEIC(strings.NewReader(file))
+		quakes, _, _ := ParseQuakes(strings.NewReader(file))
 		for _, quake := range quakes {
 			require.NotEmpty(t, quake.EventID)
 		}

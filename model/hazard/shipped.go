@@ -3,7 +3,9 @@ package hazard
 import (
 	"bytes"
 	"compress/gzip"
+	"crypto/sha256"
 	_ "embed" // the shipped history
+	"encoding/hex"
 	"fmt"
 	"io"
 	"sync"
@@ -11,24 +13,24 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-// The files are public domain as their agencies publish them, compressed with
-// gzip -9 -n.
+// The files are public domain as their agencies publish them; internal/pricedata
+// cut and merged them. The digest of a data set covers the uncompressed file.
 var (
-	//go:embed data/significant-earthquakes-1965-2016.csv.gz
-	neicFile []byte
-	//go:embed data/hurdat2-atlantic-1851-2015.csv.gz
-	hurdatFile []byte
-	//go:embed data/ghcn-daily-seattle-newyork-2012-2015.csv.gz
-	ghcnFile []byte
+	//go:embed data/quakes-1965-2022.csv.gz
+	quakeFile []byte
+	//go:embed data/atlantic-storms-1851-2025.txt.gz
+	stormFile []byte
+	//go:embed data/station-days-1899-2026.csv.gz
+	stationFile []byte
 )
 
 var shipped = sync.OnceValues(loadShipped)
 
-// Shipped is the history inside the binary: 23,412 earthquakes of magnitude 5.5
-// and above worldwide, 1,814 Atlantic cyclones, and the daily rain of Seattle
-// and New York. It is parsed at the first call, in a fraction of a second. It
-// panics when the embedded files are damaged, which cannot happen to a binary
-// that passed the tests.
+// Shipped is the history inside the binary: the earthquakes of magnitude 5.5 and
+// above of 1965 to 2022 worldwide, 2,004 Atlantic cyclones, and the daily rain of
+// Milwaukee, Merced, Seattle and New York. It is parsed at the first call, in a
+// fraction of a second. It panics when the embedded files are damaged, which
+// cannot happen to a binary that passed the tests.
 func Shipped() *History {
 	history, err := shipped()
 	if err != nil {
@@ -38,43 +40,45 @@ func Shipped() *History {
 }
 
 func loadShipped() (*History, error) {
-	quakes, err := unpack(neicFile, ParseNEIC)
+	quakes, quakeDigest, err := unpack(quakeFile, ParseQuakes)
 	if err != nil {
 		return nil, fmt.Errorf("shipped earthquakes: %w", err)
 	}
-	storms, err := unpack(hurdatFile, ParseHURDAT2)
+	storms, stormDigest, err := unpack(stormFile, ParseHURDAT2)
 	if err != nil {
 		return nil, fmt.Errorf("shipped storms: %w", err)
 	}
-	stations, err := unpack(ghcnFile, ParseGHCN)
+	stations, stationDigest, err := unpack(stationFile, ParseGHCN)
 	if err != nil {
 		return nil, fmt.Errorf("shipped stations: %w", err)
 	}
 	return NewHistory(Records{
 		Quakes: quakes, Storms: storms, Stations: stations,
 		QuakeData: Dataset{
-			Name:      "USGS/NEIC significant earthquakes 1965-2016",
-			Source:    USGS,
-			FirstYear: 1965, LastYear: 2016, MinimumMagnitude: decimal.New(55, -1),
+			Name: "USGS earthquakes 1965-2022", Source: USGS, Digest: quakeDigest,
+			FirstYear: 1965, LastYear: 2022, MinimumMagnitude: decimal.New(55, -1),
 		},
-		StormData: Dataset{Name: "NOAA/NHC HURDAT2 Atlantic 1851-2015", Source: NHC, FirstYear: 1851, LastYear: 2015},
+		StormData: Dataset{
+			Name: "NOAA/NHC HURDAT2 Atlantic 1851-2025", Source: NHC, Digest: stormDigest,
+			FirstYear: 1851, LastYear: 2025, Basin: Atlantic(),
+		},
 		RainData: Dataset{
-			Name:      "NOAA GHCN-Daily Seattle and New York 2012-2015",
-			Source:    GHCN,
-			FirstYear: 2012, LastYear: 2015,
+			Name: "NOAA GHCN-Daily stations 1899-2026", Source: GHCN, Digest: stationDigest,
+			FirstYear: 1899, LastYear: 2026,
 		},
 	}), nil
 }
 
-// unpack reads a shipped file, in which every row must be good.
-func unpack[T any](file []byte, parse func(io.Reader) ([]T, []RowError, error)) ([]T, error) {
-	plain, err := gzip.NewReader(bytes.NewReader(file))
+// unpack reads a shipped file, in which every row must be good, and its digest.
+func unpack[T any](file []byte, parse func(io.Reader) ([]T, []RowError, error)) ([]T, string, error) {
+	packed, err := gzip.NewReader(bytes.NewReader(file))
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	records, refused, err := parse(plain)
+	digest := sha256.New()
+	records, refused, err := parse(io.TeeReader(packed, digest))
 	if err == nil && len(refused) > 0 {
 		err = refused[0]
 	}
-	return records, err
+	return records, "sha256:" + hex.EncodeToString(digest.Sum(nil)), err
 }

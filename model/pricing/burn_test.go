@@ -46,7 +46,7 @@ func cycloneCover() trigger.Cover {
 func loadings() pricing.Parameters {
 	return pricing.Parameters{
 		UncertaintyFactor: dec("0.5"), RiskFactor: dec("0.1"), ExpenseShare: dec("0.10"), CommissionShare: dec("0.15"),
-		MinimumPremium: 2500, MaximumRateOnLine: dec("0.35"),
+		MinimumPremium: 2500, MaximumRateOnLine: dec("0.35"), SmoothingKM: dec("50"),
 	}
 }
 
@@ -54,18 +54,17 @@ func TestBurnAtHualien(t *testing.T) {
 	t.Parallel()
 	price, basis, history, err := pricing.Burn(quakeCover(23.98, 121.61), loadings(), hazard.Shipped(), asOf)
 	require.NoError(t, err)
-	require.Equal(t, 52, basis.Years)
-	require.Equal(t, 52, basis.EventsInPlace)
-	require.Equal(t, 16, basis.PayingEvents)
-	require.Equal(t, "3187500", basis.MeanSeverity.String())
-	require.Equal(t, "45000000", basis.AnnualLossSum.String())
-	require.Equal(t, "0.317307692308", basis.EventRate.String())
-	require.Equal(t, "0.271893312171", basis.AttachmentProbability.String()) // 1 − e^(−16.5/52)
-	require.Equal(t, "3.151515151515", basis.ReturnPeriodYears.String())
-	require.Equal(t, money.New(1_703_766, "USD"), price.Premium)
-	require.Equal(t, "0.1703766", price.RateOnLine.String())
+	require.Equal(t, pricing.Formula, basis.Formula)
+	require.Equal(t, hazard.Shipped().QuakeData().Digest, basis.DatasetDigest)
+	require.Equal(t, 58, basis.Years)
+	require.Equal(t, 93, basis.WeighedEvents)
+	require.Equal(t, len(history), basis.PayingEvents)
+	require.Equal(t, "0.0625", basis.PriorShare.String(), "(50/200)²")
+	require.Equal(t, "1", basis.SeasonShare.String())
+	require.Equal(t, "1", basis.LargestFactor.String())
+	require.InDelta(t, 0.145, price.RateOnLine.InexactFloat64(), 0.001)
 	require.Nil(t, basis.Season)
-	require.Len(t, history, 16)
+	require.Nil(t, basis.MeanSeverity)
 	require.True(t, slices.IsSortedFunc(history, func(a, b pricing.Past) int { return b.OccurredAt.Compare(a.OccurredAt) }))
 	for _, past := range history {
 		require.True(t, decimal.RequireFromString(past.Index.Value).GreaterThanOrEqual(dec("6.0")))
@@ -79,8 +78,9 @@ func TestBurnWhereNothingHappened(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, history)
 	require.NotNil(t, history, "an empty list, not null")
-	require.Equal(t, "2000000", basis.MeanSeverity.String(), "the lowest step times the limit")
-	require.Equal(t, "0.009615384615", basis.EventRate.String())
+	require.Zero(t, basis.WeighedEvents)
+	require.Equal(t, "0.000538793103", basis.EventRate.String(), "0.0625/2/58")
+	require.Equal(t, "1856", basis.ReturnPeriodYears.String())
 	require.Positive(t, price.Premium.Amount)
 }
 
@@ -103,14 +103,17 @@ func TestBurnKeepsTheMinimumPremium(t *testing.T) {
 func TestBurnRefusesADearPremium(t *testing.T) {
 	t.Parallel()
 	par := loadings()
-	par.MaximumRateOnLine = dec("0.1703765")
+	sold, _, _, err := pricing.Burn(quakeCover(23.98, 121.61), par, hazard.Shipped(), asOf)
+	require.NoError(t, err)
+	cheapest := sold.RateOnLine
+	par.MaximumRateOnLine = cheapest.Sub(dec("0.0000001"))
 	price, basis, _, err := pricing.Burn(quakeCover(23.98, 121.61), par, hazard.Shipped(), asOf)
 	var uninsurable *pricing.Uninsurable
 	require.ErrorAs(t, err, &uninsurable)
 	require.Equal(t, price.Premium, uninsurable.Premium)
-	require.Equal(t, 52, basis.Years)
+	require.Equal(t, 58, basis.Years)
 
-	par.MaximumRateOnLine = dec("0.1703766")
+	par.MaximumRateOnLine = cheapest
 	_, _, _, err = pricing.Burn(quakeCover(23.98, 121.61), par, hazard.Shipped(), asOf)
 	require.NoError(t, err, "the largest rate itself is sold")
 }
@@ -127,6 +130,8 @@ func TestBurnRefusesWhatTheDataCannotAnswer(t *testing.T) {
 		"a negative load":      func(_ *trigger.Cover, p *pricing.Parameters) { p.RiskFactor = dec("-0.1") },
 		"no maximum rate":      func(_ *trigger.Cover, p *pricing.Parameters) { p.MaximumRateOnLine = dec("0") },
 		"beyond 64 bits":       func(_ *trigger.Cover, p *pricing.Parameters) { p.RiskFactor = dec("1e30") },
+		"smoothed backwards":   func(_ *trigger.Cover, p *pricing.Parameters) { p.SmoothingKM = dec("-1") },
+		"longer than a year":   func(c *trigger.Cover, _ *pricing.Parameters) { c.Term = "P367D" },
 		"a limit below nought": func(c *trigger.Cover, _ *pricing.Parameters) { c.Limit.Amount = -1 },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -170,60 +175,6 @@ func TestBurnPricesAShortTermOnItsSeason(t *testing.T) {
 			want := slices.DeleteFunc(whole, func(p pricing.Past) bool { return !test.in(p.OccurredAt.Format("01-02")) })
 			require.Equal(t, want, history)
 		})
-	}
-}
-
-// TestBurnCountsSpellsToTheYearOfTheirFirstDay burns a spell over new year, and with
-// a winter's cover judges the first January, although its cover began before the data.
-func TestBurnCountsSpellsToTheYearOfTheirFirstDay(t *testing.T) {
-	t.Parallel()
-	par := loadings()
-	par.MaximumRateOnLine = dec("5")
-	c := excessCover("40", "120")
-	_, basis, history, err := pricing.Burn(c, par, hazard.Shipped(), asOf)
-	require.NoError(t, err)
-	require.Equal(t, 4, basis.Years)
-	require.Len(t, history, basis.PayingEvents)
-	for _, past := range history {
-		require.Nil(t, past.DistanceKM)
-		require.Regexp(t, `^Seattle/\d{4}-\d\d-\d\d$`, past.SourceEventID, "a spell has the name of its first day")
-	}
-
-	start := time.Date(2026, time.December, 20, 0, 0, 0, 0, time.UTC)
-	c.StartsAt, c.Term = &start, "P60D"
-	_, basis, history, err = pricing.Burn(c, par, hazard.Shipped(), asOf)
-	require.NoError(t, err)
-	require.Equal(t, &pricing.Season{From: "12-20", To: "02-18"}, basis.Season)
-	require.Equal(t, 2012, history[len(history)-1].OccurredAt.Year())
-	require.Equal(t, time.January, history[len(history)-1].OccurredAt.Month())
-
-	overNewYear := hazard.NewHistory(hazard.Records{
-		RainData: hazard.Dataset{FirstYear: 2000, LastYear: 2009},
-		Stations: []hazard.Station{{Name: "Seattle", Days: []hazard.Day{
-			{Date: time.Date(2003, time.December, 31, 0, 0, 0, 0, time.UTC), PrecipitationMM: dec("60")},
-			{Date: time.Date(2004, time.January, 1, 0, 0, 0, 0, time.UTC), PrecipitationMM: dec("60")},
-			{Date: time.Date(2003, time.February, 1, 0, 0, 0, 0, time.UTC).AddDate(1, 0, 0), PrecipitationMM: dec("120")},
-		}}},
-	})
-	_, basis, history, err = pricing.Burn(excessCover("40", "120"), par, overNewYear, asOf)
-	require.NoError(t, err)
-	require.Len(t, history, 2)
-	require.Equal(t, "Seattle/2003-12-31", history[1].SourceEventID)
-	require.Equal(t, "120", history[1].Index.Value, "nothing is split at new year")
-	// Two years with the whole limit: were both in 2004, the limit would cap them.
-	require.Equal(t, "20000000", basis.AnnualLossSum.String())
-}
-
-func excessCover(attach, exhaust string) trigger.Cover {
-	from, to, wet := dec(attach), dec(exhaust), dec("1")
-	return trigger.Cover{
-		Limit: money.New(10_000_000, "USD"), Term: "P365D",
-		Place: trigger.Place{Kind: trigger.AtStation, Station: "Seattle"},
-		Trigger: trigger.Trigger{
-			Kind: hazard.StationDay, Index: "precipitation_sum", Unit: "mm",
-			Direction: trigger.AtLeast, DecidesOn: trigger.Final, Days: 5, WetMM: &wet, DryDays: 3,
-		},
-		Payout: trigger.Payout{Shape: trigger.Linear, Attach: &from, Exhaust: &to},
 	}
 }
 

@@ -1,9 +1,7 @@
 package pricing
 
 import (
-	"maps"
 	"math/big"
-	"slices"
 
 	"github.com/shopspring/decimal"
 )
@@ -16,76 +14,65 @@ const displayed = 12
 // rootScale makes root exact to 40 decimals, far below what moves a cent.
 var rootScale = new(big.Int).Exp(big.NewInt(10), big.NewInt(40), nil)
 
-// burn holds the figures of a burn analysis as exact fractions of minor units.
+// sums are what the weighed events add up to, in units of 10⁻¹².
+type sums struct{ annual, squares, paying int64 }
+
+// total adds the events up: the share of each year is at most the whole limit.
+func total(events []Weighed) sums {
+	var t sums
+	years := make(map[int]int64)
+	for i := range events {
+		m := &events[i].moments
+		years[events[i].Year] += m.mean
+		t.squares += m.square
+		t.paying += m.paying
+	}
+	for _, year := range years {
+		t.annual += min(year, oneShare)
+	}
+	return t
+}
+
+// burn holds the figures of a burn analysis as exact fractions; amounts are in
+// minor units.
 type burn struct {
 	years        *big.Rat // N
-	severity     *big.Rat // m
-	lossSum      *big.Rat // Σ L_y
-	lossSquares  *big.Rat // Σ L_y²
+	sums         sums
+	largest      *big.Rat // F
+	half         *big.Rat // q: half of it is the event that is added
 	expectedLoss *big.Rat
 	variance     *big.Rat // s²
 	deviation    *big.Rat // s
 	rate         *big.Rat // λ
 }
 
-// analyse computes the figures of n paying events over so many years. prior is
-// the severity to assume when nothing ever paid, in minor units.
+// analyse computes the figures of a cover with a limit from the sums over so many
+// years.
 //
 // Burn analysis: the past is re-run as if the cover had been in force each year
 // (Swiss Re, "Mathematical methods of pricing", experience rating; Parodi,
 // "Pricing in General Insurance", 2nd ed., chapter on experience rating).
-func analyse(history []Past, limit int64, years int, prior *big.Rat) burn {
-	sum, squares := new(big.Int), new(big.Int)
-	for _, loss := range annualLosses(history, limit) {
-		l := big.NewInt(loss)
-		sum.Add(sum, l)
-		squares.Add(squares, l.Mul(l, l))
-	}
-	b := burn{years: new(big.Rat).SetInt64(int64(years)), lossSum: new(big.Rat).SetInt(sum), lossSquares: new(big.Rat).SetInt(squares)}
-	b.severity = meanSeverity(history, prior)
-
-	// Half an event more: Jeffreys' prior for a Poisson rate has the posterior
-	// mean (n + ½) / N, so a place where nothing happened yet is not free
-	// (Jeffreys, "An invariant form for the prior probability", 1946).
-	half := big.NewRat(1, 2)
-	b.expectedLoss = quo(add(b.lossSum, mul(b.severity, half)), b.years)
-	b.rate = quo(add(new(big.Rat).SetInt64(int64(len(history))), half), b.years)
-
-	// Population variance E[L²] − E[L]², with the same half event in E[L²].
-	second := quo(add(b.lossSquares, mul(mul(b.severity, b.severity), half)), b.years)
-	b.variance = new(big.Rat).Sub(second, mul(b.expectedLoss, b.expectedLoss))
-	if b.variance.Sign() < 0 {
-		b.variance.SetInt64(0)
-	}
+//
+// Half an event of the largest size is added, scaled by q: Jeffreys' prior for
+// the rate of a Poisson process has the posterior mean (n + ½) / N, so a place
+// where nothing happened yet is not free, and neither is a rung that nothing
+// reached yet (Jeffreys, "An invariant form for the prior probability", 1946).
+//
+// The variance is that of a compound Poisson year, λ·E[f²]. It grows with every
+// payout, which the sample's variance does not: cover that pays more never has
+// the lower load.
+func analyse(t sums, limit int64, years int, largest, q *big.Rat) burn {
+	b := burn{years: big.NewRat(int64(years), 1), sums: t, largest: largest, half: q}
+	whole, added := new(big.Rat).SetInt64(limit), mul(q, big.NewRat(1, 2))
+	b.expectedLoss = mul(whole, quo(add(exact(t.annual), mul(added, largest)), b.years))
+	b.variance = mul(mul(whole, whole), quo(add(exact(t.squares), mul(added, mul(largest, largest))), b.years))
 	b.deviation = root(b.variance)
+	b.rate = quo(add(exact(t.paying), added), b.years)
 	return b
 }
 
-// annualLosses is L_y = min(limit, Σ payouts of calendar year y), for the years
-// that paid, in order of time.
-func annualLosses(history []Past, limit int64) []int64 {
-	byYear := make(map[int]int64)
-	for _, past := range history {
-		byYear[past.year] += min(past.Payout.Amount, limit-byYear[past.year])
-	}
-	losses := make([]int64, 0, len(byYear))
-	for _, year := range slices.Sorted(maps.Keys(byYear)) {
-		losses = append(losses, byYear[year])
-	}
-	return losses
-}
-
-// meanSeverity is m: the mean payout of the paying events, the prior without any.
-func meanSeverity(history []Past, prior *big.Rat) *big.Rat {
-	if len(history) == 0 {
-		return prior
-	}
-	sum := new(big.Int)
-	for _, past := range history {
-		sum.Add(sum, big.NewInt(past.Payout.Amount))
-	}
-	return new(big.Rat).SetFrac(sum, big.NewInt(int64(len(history))))
-}
+// exact is a count of units of 10⁻¹² as a fraction.
+func exact(units int64) *big.Rat { return big.NewRat(units, oneShare) }
 
 // uncertaintyLoad is k·s/√N: k standard errors of the mean of N years. It is
 // taken as √(s²/N), so that only one root is rounded.

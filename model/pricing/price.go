@@ -16,8 +16,8 @@ var errAmount = errors.New("the premium does not fit 64 bits of minor units")
 func (par Parameters) check() error {
 	switch {
 	case par.UncertaintyFactor.IsNegative(), par.RiskFactor.IsNegative(),
-		par.ExpenseShare.IsNegative(), par.CommissionShare.IsNegative(), par.MinimumPremium < 0:
-		return errors.New("price factors, shares and the minimum premium must not be negative")
+		par.ExpenseShare.IsNegative(), par.CommissionShare.IsNegative(), par.MinimumPremium < 0, par.SmoothingKM.IsNegative():
+		return errors.New("price factors, shares, the minimum premium and the smoothing must not be negative")
 	case !par.shares().LessThan(decimal.NewFromInt(1)):
 		return errors.New("expense and commission shares must stay below 1 together")
 	case !par.MaximumRateOnLine.IsPositive():

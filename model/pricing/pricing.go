@@ -3,7 +3,6 @@
 package pricing
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -20,6 +19,7 @@ type Parameters struct {
 	CommissionShare   decimal.Decimal // of the premium
 	MinimumPremium    int64           // minor units of the limit's currency
 	MaximumRateOnLine decimal.Decimal // a dearer premium is uninsurable
+	SmoothingKM       decimal.Decimal // c, the standard deviation of the place's displacement; 0 smooths nothing
 }
 
 // LineKind names one part of a premium.
@@ -54,18 +54,27 @@ type Price struct {
 }
 
 // Basis is everything the price was computed from. Amounts in it are decimal
-// strings of minor units, not rounded to whole ones.
+// strings of minor units, not rounded to whole ones; sums are shares of the limit.
+// What only Formula 1 or only Formula 2 has is null or zero in the other's.
 type Basis struct {
 	Method                string          `json:"method"`
+	Formula               int             `json:"formula"` // version; 0 in quotes that were stored before there was one
 	Dataset               string          `json:"dataset"`
+	DatasetDigest         string          `json:"dataset_digest"` // "sha256:" and the digest of the data set's file
 	FirstYear             int             `json:"first_year"`
 	LastYear              int             `json:"last_year"`
-	Years                 int             `json:"years"`                  // N
-	EventsInPlace         int             `json:"events_in_place"`        // touched the place, paying or not
-	PayingEvents          int             `json:"paying_events"`          // n
-	MeanSeverity          decimal.Decimal `json:"mean_severity"`          // m
-	AnnualLossSum         decimal.Decimal `json:"annual_loss_sum"`        // Σ L_y
-	AnnualLossSquareSum   decimal.Decimal `json:"annual_loss_square_sum"` // Σ L_y²
+	Years                 int             `json:"years"`                // N
+	EventsInPlace         int             `json:"events_in_place"`      // touched the place, paying or not
+	PayingEvents          int             `json:"paying_events"`        // would have paid where the place is
+	WeighedEvents         int             `json:"weighed_events"`       // count in the price
+	EventsWithoutDepth    int             `json:"events_without_depth"` // of the weighed ones
+	SmoothingKM           decimal.Decimal `json:"smoothing_km"`         // c
+	AnnualShareSum        decimal.Decimal `json:"annual_share_sum"`     // Σ L_y
+	SquareSum             decimal.Decimal `json:"square_sum"`           // Σ s_i
+	WeightSum             decimal.Decimal `json:"weight_sum"`           // Σ a_i
+	LargestFactor         decimal.Decimal `json:"largest_factor"`       // F
+	PriorShare            decimal.Decimal `json:"prior_share"`          // q, season included
+	SeasonShare           decimal.Decimal `json:"season_share"`         // of the year, at most 1
 	ExpectedLoss          decimal.Decimal `json:"expected_loss"`
 	StandardDeviation     decimal.Decimal `json:"standard_deviation"` // s
 	EventRate             decimal.Decimal `json:"event_rate"`         // λ
@@ -79,6 +88,11 @@ type Basis struct {
 	MaximumRateOnLine     decimal.Decimal `json:"maximum_rate_on_line"`
 	Season                *Season         `json:"season"` // nil when the term covers the whole year
 	Notes                 []string        `json:"notes"`
+
+	// What a quote of formula 1 was computed from; nil in others.
+	MeanSeverity        *decimal.Decimal `json:"mean_severity"`
+	AnnualLossSum       *decimal.Decimal `json:"annual_loss_sum"`
+	AnnualLossSquareSum *decimal.Decimal `json:"annual_loss_square_sum"`
 }
 
 // Season is the part of the calendar year a cover shorter than a year was
@@ -97,20 +111,4 @@ type Past struct {
 	DistanceKM    *float64        `json:"distance_km"` // kilometres, two decimals; null at a station
 	Factor        decimal.Decimal `json:"factor"`
 	Payout        money.Money     `json:"payout"`
-
-	year int // of history, to which the payout counts
-}
-
-// Uninsurable is the error for a premium above the product's largest rate on
-// line: the event is so frequent that a cover would only swap money.
-type Uninsurable struct { //nolint:errname // the field's own word, and what a caller asks for
-	Premium    money.Money     // what it would have cost
-	RateOnLine decimal.Decimal // premium / limit
-	Maximum    decimal.Decimal // the product's largest rate on line
-}
-
-// Error is the sentence a partner may read.
-func (e *Uninsurable) Error() string {
-	return fmt.Sprintf("the premium would be %s, a rate on line of %s; this product is sold up to %s",
-		e.Premium, e.RateOnLine.StringFixed(4), e.Maximum)
 }

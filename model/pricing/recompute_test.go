@@ -31,14 +31,20 @@ func ask(t *testing.T, key, context string) answer {
 			continue
 		}
 		quoted, err := p.Price([]byte(context), asOf, hazard.Shipped())
+		var refused *product.ContextError
+		if errors.As(err, &refused) {
+			return nil // outside the basin, or no whole month in the term
+		}
 		var uninsurable *pricing.Uninsurable
 		if errors.As(err, &uninsurable) {
 			require.True(t, uninsurable.RateOnLine.GreaterThan(uninsurable.Maximum))
 			return nil
 		}
 		require.NoError(t, err, context)
+		events, err := pricing.WeighAgain(quoted.Cover, quoted.Basis, quoted.History, hazard.Shipped())
+		require.NoError(t, err)
 		text, err := json.Marshal(map[string]any{
-			"cover": quoted.Cover, "price": quoted.Price, "basis": quoted.Basis, "history": quoted.History,
+			"events": events, "cover": quoted.Cover, "price": quoted.Price, "basis": quoted.Basis, "history": quoted.History,
 		})
 		require.NoError(t, err)
 		var a answer
@@ -68,55 +74,73 @@ func rat(value any) *big.Rat {
 	return x
 }
 
-// losses are the events' payouts, and each year's loss.
-func (a answer) losses() (events, years []*big.Rat) {
-	limit := a.rat("cover.limit.amount")
-	byYear := map[string]*big.Rat{}
-	for _, past := range a.at("history").([]any) {
-		p := past.(map[string]any)
-		payout := rat(p["payout"].(map[string]any)["amount"])
-		events = append(events, payout)
-		year := p["occurred_at"].(string)[:4]
-		if byYear[year] == nil {
-			byYear[year] = new(big.Rat)
+// sums are Σ L_y, Σ s and Σ a of the weighed events.
+func (a answer) sums() (annual, squares, weights *big.Rat) {
+	annual, squares, weights = new(big.Rat), new(big.Rat), new(big.Rat)
+	years := map[any]*big.Rat{}
+	for _, event := range a.at("events").([]any) {
+		e := event.(map[string]any)
+		year := years[e["year"]]
+		if year == nil {
+			year = new(big.Rat)
+			years[e["year"]] = year
 		}
-		byYear[year].Add(byYear[year], payout)
+		year.Add(year, rat(e["share"]))
+		squares.Add(squares, rat(e["share_square"]))
+		weights.Add(weights, rat(e["weight"]))
 	}
-	for _, loss := range byYear {
-		if loss.Cmp(limit) > 0 {
-			loss = limit
+	for _, year := range years {
+		if year.Cmp(big.NewRat(1, 1)) > 0 {
+			year = big.NewRat(1, 1)
 		}
-		years = append(years, loss)
+		annual.Add(annual, year)
 	}
-	return events, years
+	return annual, squares, weights
 }
 
-// severity is m, by the contract's words.
-func (a answer) severity(events []*big.Rat) *big.Rat {
-	sum := new(big.Rat)
-	for _, payout := range events {
-		sum.Add(sum, payout)
-	}
-	if len(events) > 0 {
-		return sum.Quo(sum, big.NewRat(int64(len(events)), 1))
-	}
-	lowest := big.NewRat(1, 2)
+// largest is F, by the contract's words.
+func (a answer) largest() *big.Rat {
 	payout := a.at("cover.payout").(map[string]any)
+	if payout["shape"] != "step" {
+		return big.NewRat(1, 1)
+	}
 	tables := []any{payout}
 	if rings, ok := payout["rings"].([]any); ok {
 		tables = rings
 	}
-	if payout["shape"] == "step" {
-		lowest = big.NewRat(1, 1)
-		for _, table := range tables {
-			for _, rung := range table.(map[string]any)["steps"].([]any) {
-				if factor := rat(rung.(map[string]any)["factor"]); factor.Cmp(lowest) < 0 {
-					lowest = factor
-				}
+	largest := new(big.Rat)
+	for _, table := range tables {
+		for _, rung := range table.(map[string]any)["steps"].([]any) {
+			if factor := rat(rung.(map[string]any)["factor"]); factor.Cmp(largest) > 0 {
+				largest = factor
 			}
 		}
 	}
-	return sum.Mul(lowest, a.rat("cover.limit.amount"))
+	return largest
+}
+
+// prior is q: by the area or the width that smoothing adds, and by the season.
+func (a answer) prior() *big.Rat {
+	q := big.NewRat(1, 1)
+	if season, ok := a.at("basis.season").(map[string]any); ok {
+		from, _ := time.Parse("2006-01-02", "2026-"+season["from"].(string))
+		to, _ := time.Parse("2006-01-02", "2026-"+season["to"].(string))
+		if !to.After(from) {
+			to = to.AddDate(1, 0, 0)
+		}
+		q.SetFrac64(int64(to.Sub(from).Hours()/24), 365)
+	}
+	c := a.rat("basis.smoothing_km")
+	if c.Sign() == 0 {
+		return q
+	}
+	r := a.rat("cover.place.radius_km")
+	part := new(big.Rat).Add(r, new(big.Rat).Mul(c, big.NewRat(3, 1)))
+	part.Quo(r, part)
+	if a.at("cover.trigger.kind") == "earthquake" {
+		part.Mul(part, part)
+	}
+	return q.Mul(q, part)
 }
 
 func float(x *big.Rat) *big.Float { return new(big.Float).SetPrec(400).SetRat(x) }
@@ -128,20 +152,13 @@ func halfUp(x *big.Float) int64 {
 
 // lines computes the premium and its lines again, with nothing but the answer.
 func (a answer) lines() map[string]int64 {
-	events, years := a.losses()
-	m, n := a.severity(events), a.rat("basis.years")
-	sum, squares := new(big.Rat), new(big.Rat)
-	for _, loss := range years {
-		sum.Add(sum, loss)
-		squares.Add(squares, new(big.Rat).Mul(loss, loss))
-	}
-	half := big.NewRat(1, 2)
-	expected := sum.Quo(sum.Add(sum, new(big.Rat).Mul(m, half)), n)
-	variance := squares.Quo(squares.Add(squares, new(big.Rat).Mul(new(big.Rat).Mul(m, m), half)), n)
-	variance.Sub(variance, new(big.Rat).Mul(expected, expected))
-	if variance.Sign() < 0 {
-		variance.SetInt64(0)
-	}
+	annual, squares, _ := a.sums()
+	limit, n := a.rat("cover.limit.amount"), a.rat("basis.years")
+	added := new(big.Rat).Mul(a.prior(), big.NewRat(1, 2))
+	added.Mul(added, a.largest())
+	expected := annual.Quo(annual.Mul(limit, annual.Add(annual, added)), n)
+	variance := squares.Add(squares, added.Mul(added, a.largest()))
+	variance.Quo(variance.Mul(variance, new(big.Rat).Mul(limit, limit)), n)
 	s := new(big.Float).SetPrec(400).Sqrt(float(variance))
 	rootN := new(big.Float).SetPrec(400).Sqrt(float(n))
 	uncertainty := new(big.Float).Mul(float(a.rat("basis.uncertainty_factor")), s)
@@ -175,11 +192,19 @@ func (a answer) check(t *testing.T, context string) {
 		sum += amount
 	}
 	require.Equal(t, a.lines(), given, context)
+	annual, squares, weights := a.sums()
+	for member, want := range map[string]*big.Rat{
+		"annual_share_sum": annual, "square_sum": squares, "weight_sum": weights, "largest_factor": a.largest(),
+	} {
+		require.Zero(t, want.Cmp(a.rat("basis."+member)), "%s of %s", member, context)
+	}
+	require.Equal(t, a.prior().FloatString(9), a.rat("basis.prior_share").FloatString(9), context)
+	require.Equal(t, float64(len(a.at("events").([]any))), a.at("basis.weighed_events"))
 	require.Equal(t, float64(sum), a.at("price.premium.amount"), context)
 	for _, past := range a.at("history").([]any) {
 		p := past.(map[string]any)
 		payout := new(big.Rat).Mul(rat(p["factor"]), a.rat("cover.limit.amount"))
-		require.Equal(t, float64(halfUp(float(payout))), p["payout"].(map[string]any)["amount"], context)
+		require.InDelta(t, float64(halfUp(float(payout))), p["payout"].(map[string]any)["amount"], 1, "%s: the factor is shown with 18 decimals", context)
 	}
 	require.Equal(t, float64(len(a.at("history").([]any))), a.at("basis.paying_events"))
 }
@@ -195,7 +220,7 @@ func TestPremiumFromTheAnswerAlone(t *testing.T) {
 			t.Parallel()
 			random := rand.New(rand.NewPCG(1, 2)) // the same quotes in every run
 			priced := 0
-			for range 80 {
+			for range 100 {
 				context := draw(random)
 				if a := ask(t, key, context); a != nil {
 					a.check(t, context)
@@ -239,11 +264,11 @@ func drawCyclone(random *rand.Rand) string {
 func drawExcess(random *rand.Rand) string {
 	attach := 60 + random.IntN(120)
 	return fmt.Sprintf(`{%s,"station":%q,"days":%d,"attach":"%d.%d","exhaust":"%d"}`, drawTerms(random, "P8D"),
-		pick(random, "Seattle", "New York"), 1+random.IntN(15), attach, random.IntN(10), attach+50+random.IntN(300))
+		pick(random, "Milwaukee", "Merced"), 1+random.IntN(15), attach, random.IntN(10), attach+50+random.IntN(300))
 }
 
 func drawDeficit(random *rand.Rand) string {
 	attach := 1 + random.IntN(12)
-	return fmt.Sprintf(`{%s,"station":%q,"calendar":%q,"attach":"%d","exhaust":"0.%d"}`, drawTerms(random, "P8D"),
-		pick(random, "Seattle", "New York"), pick(random, "month", "dekad"), attach, random.IntN(10))
+	return fmt.Sprintf(`{%s,"station":%q,"days":%d,"attach":"%d","exhaust":"0.%d"}`, drawTerms(random, "P8D"),
+		pick(random, "Milwaukee", "Merced"), 25+random.IntN(60), attach, random.IntN(10))
 }

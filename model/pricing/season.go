@@ -2,6 +2,7 @@ package pricing
 
 import (
 	"fmt"
+	"math/big"
 	"time"
 
 	"parapet/model/hazard"
@@ -11,9 +12,16 @@ import (
 // wholeYear is the shortest term that is priced on the whole calendar year.
 const wholeYear = 365 * 24 * time.Hour
 
+// LongestTerm is the longest term that is priced: the figures are those of one
+// year, and a longer term would get its later years for nothing.
+const LongestTerm = "P366D"
+
 // season is the part of the year a shorter cover is priced on, in whole UTC
 // days; nil is the whole year. A winter's cover must not be priced on summers.
-type season struct{ from, to time.Time }
+type season struct {
+	from, to time.Time
+	over     int // 1 when it runs over new year
+}
 
 // seasonOf is the season of a term that starts at start, nil for a year or more.
 func seasonOf(start time.Time, term string) (*season, error) {
@@ -28,12 +36,22 @@ func seasonOf(start time.Time, term string) (*season, error) {
 	if !s.to.After(s.from) {
 		s.to = s.from.AddDate(0, 0, 1)
 	}
+	s.over = s.to.Year() - s.from.Year()
 	return s, nil
 }
 
 func midnight(t time.Time) time.Time {
 	year, month, day := t.UTC().Date()
 	return time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
+}
+
+// share is the part of a year that the season lasts, at most 1.
+func (s *season) share() *big.Rat {
+	if s == nil {
+		return big.NewRat(1, 1)
+	}
+	days := int64(s.to.Sub(s.from) / (24 * time.Hour))
+	return big.NewRat(min(days, 365), 365)
 }
 
 // contains tells whether the month and day of t lie in the season, which may
@@ -60,25 +78,43 @@ func (s *season) public() *Season {
 	return &Season{From: s.from.Format("01-02"), To: s.to.Format("01-02")}
 }
 
-// history is the whole time of a dataset: its calendar years.
-func history(data hazard.Dataset) trigger.Period {
-	return trigger.Period{From: newYear(data.FirstYear), To: newYear(data.LastYear + 1)}
+// private is a season as a basis shows it.
+func (s *Season) private() (*season, error) {
+	if s == nil {
+		return nil, nil //nolint:nilnil // no season is the whole year
+	}
+	from, errFrom := time.Parse("2006-01-02", "2000-"+s.From)
+	to, errTo := time.Parse("2006-01-02", "2000-"+s.To)
+	if errFrom != nil || errTo != nil {
+		return nil, fmt.Errorf("season %s to %s", s.From, s.To)
+	}
+	again := &season{from: from, to: to}
+	if !to.After(from) {
+		again.over = 1
+	}
+	return again, nil
 }
 
-// covers are the as-if covers of a dataset: its whole time, or for a season one a
-// year, each from the season's first day. A season over new year begins one year
-// earlier, so that the first January is judged too.
-func (s *season) covers(data hazard.Dataset) []trigger.Period {
+// always is the period of a whole year's cover: all of history, nothing split at
+// new year.
+var always = trigger.Period{From: newYear(hazard.EarliestYear), To: newYear(9999)}
+
+// periods are the season's periods of the years in which something lasted from
+// first to last. A cover of a whole year has one period, which never ends.
+func (s *season) periods(first, last time.Time) []trigger.Period {
 	if s == nil {
-		return []trigger.Period{history(data)}
+		return []trigger.Period{always}
 	}
 	var periods []trigger.Period
-	over := s.to.Year() - s.from.Year()
-	for year := data.FirstYear - over; year <= data.LastYear; year++ {
-		periods = append(periods, trigger.Period{
+	for year := first.Year() - s.over; year <= last.Year(); year++ {
+		p := trigger.Period{
 			From: time.Date(year, s.from.Month(), s.from.Day(), 0, 0, 0, 0, time.UTC),
-			To:   time.Date(year+over, s.to.Month(), s.to.Day(), 0, 0, 0, 0, time.UTC),
-		})
+			To:   time.Date(year+s.over, s.to.Month(), s.to.Day(), 0, 0, 0, 0, time.UTC),
+		}
+		if p.From.After(last) || !p.To.After(first) {
+			continue
+		}
+		periods = append(periods, p)
 	}
 	return periods
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"parapet/model/hazard"
+	"parapet/model/trigger"
 )
 
 func day(text string) time.Time {
@@ -57,27 +57,59 @@ func TestSeasonContainsItsFirstAndItsLastDay(t *testing.T) {
 	}
 }
 
-// TestSeasonCoversEveryYearWithItsLastDay looks at the periods that past events are
+// TestSeasonHasAPeriodInEveryYearThatAnEventTouches looks at the periods that past events are
 // judged in: half-open, so the end is the day after the last one.
-func TestSeasonCoversEveryYearWithItsLastDay(t *testing.T) {
+func TestSeasonHasAPeriodInEveryYearThatAnEventTouches(t *testing.T) {
 	t.Parallel()
-	data := hazard.Dataset{FirstYear: 1999, LastYear: 2000}
 	s, err := seasonOf(day("2030-03-01T10:00:00Z"), "P30D")
 	require.NoError(t, err)
-	periods := s.covers(data)
-	require.Len(t, periods, 2)
-	require.Equal(t, day("1999-03-01T00:00:00Z"), periods[0].From)
-	require.True(t, periods[0].Contains(day("1999-03-30T23:59:59Z")), "the last day counts")
-	require.False(t, periods[0].Contains(day("1999-03-31T00:00:00Z")))
 	require.Equal(t, &Season{From: "03-01", To: "03-31"}, s.public())
+	require.Equal(t, []trigger.Period{{From: day("1999-03-01T00:00:00Z"), To: day("1999-03-31T00:00:00Z")}},
+		s.periods(day("1999-02-20T00:00:00Z"), day("1999-03-01T00:00:00Z")))
+	require.Empty(t, s.periods(day("1999-02-20T00:00:00Z"), day("1999-02-28T23:59:59Z")))
+	require.Empty(t, s.periods(day("1999-03-31T00:00:00Z"), day("1999-04-28T23:59:59Z")))
 
 	s, err = seasonOf(day("2030-12-15T00:00:00Z"), "P31D")
 	require.NoError(t, err)
-	periods = s.covers(data)
-	require.Len(t, periods, 3, "the first January is judged too")
-	require.True(t, periods[0].Contains(day("1999-01-14T23:59:59Z")))
-	require.True(t, periods[2].Contains(day("2001-01-14T23:59:59Z")))
-	require.False(t, periods[2].Contains(day("2001-01-15T00:00:00Z")))
+	winter := trigger.Period{From: day("1998-12-15T00:00:00Z"), To: day("1999-01-15T00:00:00Z")}
+	for _, at := range []string{"1998-12-31T00:00:00Z", "1999-01-01T00:00:00Z", "1999-01-14T23:59:59Z"} {
+		require.Equal(t, []trigger.Period{winter}, s.periods(day(at), day(at)), at)
+	}
+	require.Len(t, s.periods(day("1999-01-10T00:00:00Z"), day("1999-12-20T00:00:00Z")), 2, "two winters")
+	require.Equal(t, []trigger.Period{always}, (*season)(nil).periods(day("1998-12-31T00:00:00Z"), day("1999-01-01T00:00:00Z")))
+}
+
+// TestSeasonOfABasisIsTheSeasonOfTheTerm reads the season back from what a quote shows.
+func TestSeasonOfABasisIsTheSeasonOfTheTerm(t *testing.T) {
+	t.Parallel()
+	for start := day("2027-01-01T05:00:00Z"); start.Year() < 2029; start = start.AddDate(0, 0, 1) {
+		for _, term := range []string{"P1D", "P90D", "P364D"} {
+			s, err := seasonOf(start, term)
+			require.NoError(t, err)
+			again, err := s.public().private()
+			require.NoError(t, err)
+			for _, year := range []int{1999, 2000, 2001} {
+				first := time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC)
+				require.Equal(t, s.periods(first, first.AddDate(1, 0, 0)), again.periods(first, first.AddDate(1, 0, 0)), "%s %s", start, term)
+			}
+			for at := day("2000-02-25T00:00:00Z"); at.Month() < 4; at = at.AddDate(0, 0, 1) {
+				require.Equal(t, s.contains(at), again.contains(at), "%s %s %s", start, term, at)
+			}
+		}
+	}
+	for _, broken := range []*Season{{From: "13-01", To: "01-01"}, {From: "01-01", To: "02-30"}} {
+		_, err := broken.private()
+		require.Error(t, err)
+	}
+}
+
+func TestSeasonIsAPartOfTheYear(t *testing.T) {
+	t.Parallel()
+	for term, want := range map[string]string{"P1D": "1/365", "P73D": "1/5", "P364D": "364/365", "P365D": "1/1", "P366D": "1/1", "PT6H": "1/365"} {
+		s, err := seasonOf(day("2030-03-01T00:00:00Z"), term)
+		require.NoError(t, err)
+		require.Equal(t, want, s.share().String(), term)
+	}
 }
 
 func TestTermOfAYearHasNoSeason(t *testing.T) {

@@ -8,9 +8,11 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/shopspring/decimal"
 
 	"parapet/model/hazard"
 	"parapet/model/money"
+	"parapet/model/pricing"
 	"parapet/model/trigger"
 )
 
@@ -50,6 +52,7 @@ func (p *Product) checkForm() (wrong []Field) {
 			wrong = append(wrong, fault("/times/"+iso.name, "%v", err))
 		}
 	}
+	wrong = append(wrong, d.checkPrice()...)
 	needed, allowed := d.contextMembers()
 	for _, name := range needed {
 		if p.context.root.Properties[name] == nil {
@@ -63,6 +66,25 @@ func (p *Product) checkForm() (wrong []Field) {
 	}
 	return wrong
 }
+
+// checkPrice holds the times and the smoothing against what prices are made for.
+func (d Document) checkPrice() (wrong []Field) {
+	longest, err := trigger.AddDuration(exampleStart, d.Times.LongestTerm)
+	if err == nil && longest.After(after(exampleStart, pricing.LongestTerm)) {
+		wrong = append(wrong, fault("/times/longest_term", "must be at most %s: prices are those of one year", pricing.LongestTerm))
+	}
+	c := d.Loadings.SmoothingKM
+	switch {
+	case c.IsNegative() || c.GreaterThan(decimal.NewFromInt(maxSmoothing)):
+		wrong = append(wrong, fault("/price/smoothing_km", "must be between 0 and %d", maxSmoothing))
+	case c.IsPositive() && d.Place != trigger.Circle:
+		wrong = append(wrong, fault("/price/smoothing_km", "must be 0 or left out: only a circle is smoothed"))
+	}
+	return wrong
+}
+
+// maxSmoothing bounds the smoothing in kilometres: further away lies another climate.
+const maxSmoothing = 500
 
 // contextMembers are the context's properties that a cover of this place, peril
 // and shape is made of, and those it may have besides.

@@ -86,7 +86,11 @@ func TestContextFaults(t *testing.T) {
 		"country":             {"quake-circle", `{"partner":"a","policyholder":{"name":"b","country":"Taiwan"}}`, "/context/policyholder/country", "pattern", `such as "TW"`},
 		"email":               {"quake-circle", `{"partner":"a","policyholder":{"name":"b","email":"b"}}`, "/context/policyholder/email", "format", "an email address"},
 		"another ocean":       {"cyclone-circle", `{"partner":"a","location":{"latitude":23.98,"longitude":121.61}}`, "/context/location/longitude", "maximum", "at most -5: the price data covers the North Atlantic"},
-		"no such station":     {"rain-excess", `{"partner":"a","station":"London"}`, "/context/station", "enum", "New York, Seattle"},
+		"no such station":     {"rain-excess", `{"partner":"a","station":"London"}`, "/context/station", "enum", "Merced, Milwaukee"},
+		"four years":          {"rain-deficit", `{"partner":"a","station":"Seattle"}`, "/context/station", "value", `at least 20 whole years of price data: Merced, Milwaukee; "Seattle" has 4.`},
+		"Acapulco":            {"cyclone-circle", `{"partner":"a","location":{"latitude":16.86,"longitude":-99.88}}`, "/context/location", "value", "must lie in the basin of the track data, the North Atlantic"},
+		"no whole month":      {"rain-deficit", `{"partner":"a","term":"P31D"}`, "/context/term", "value", "must hold a whole month after the waiting period, which ends at"},
+		"no whole dekad":      {"rain-deficit", `{"partner":"a","term":"P15D","calendar":"dekad","starts_at":"2026-06-05T00:00:00Z"}`, "/context/term", "value", "must hold a whole dekad after the waiting period, which ends at 2026-06-12T00:00:00Z."},
 		"days":                {"rain-excess", `{"partner":"a","days":61}`, "/context/days", "maximum", "at most 60."},
 		"exhausted too early": {"rain-excess", `{"partner":"a","attach":"240"}`, "/context/exhaust", "value", "exhaust 240 is not beyond attach 240"},
 		"exhausted too late":  {"rain-deficit", `{"partner":"a","exhaust":"11"}`, "/context/exhaust", "value", "exhaust 11 is not beyond attach 10"},
@@ -201,7 +205,7 @@ func TestContextDefaultsAreFilledInOnce(t *testing.T) {
 func TestPricePassesUninsurableThrough(t *testing.T) {
 	t.Parallel()
 	_, err := shipped(t, "quake-circle").Price(
-		[]byte(`{"partner":"acme","location":{"latitude":-15,"longitude":167.5},"radius_km":100}`), asOf, hazard.Shipped())
+		[]byte(`{"partner":"acme","location":{"latitude":-15,"longitude":167.5},"radius_km":200}`), asOf, hazard.Shipped())
 	var uninsurable *pricing.Uninsurable
 	require.ErrorAs(t, err, &uninsurable)
 	require.Equal(t, "USD", uninsurable.Premium.Currency)

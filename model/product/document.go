@@ -49,13 +49,16 @@ type Settlement struct {
 }
 
 // Loadings are the factors a premium is built with; section 6 of the contract
-// names them k, r, e and c.
+// names the first four k, r, e and c.
 type Loadings struct {
 	UncertaintyFactor decimal.Decimal `json:"uncertainty_factor"`
 	RiskFactor        decimal.Decimal `json:"risk_factor"`
 	ExpenseShare      decimal.Decimal `json:"expense_share"`
 	CommissionShare   decimal.Decimal `json:"commission_share"`
 	MaximumRateOnLine decimal.Decimal `json:"maximum_rate_on_line"`
+	// SmoothingKM is c, the standard deviation in kilometres of the normal distribution
+	// by which history is spread around the place. Without it nothing is smoothed.
+	SmoothingKM decimal.Decimal `json:"smoothing_km"`
 }
 
 // Currency bounds the limits of one currency.

@@ -24,22 +24,22 @@ func TestParseTellsWhatIsWrongAndWhere(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ old, replacement, says string }{
 		"no YAML":            {"key: quake-circle", "key: [", "not YAML"},
-		"unknown member":     {"version: 1", "version: 1\nowner: me", "/owner: owner is not a known member"},
+		"unknown member":     {"version: 2", "version: 2\nowner: me", "/owner: owner is not a known member"},
 		"unknown inside":     {"  index: magnitude", "  index: magnitude\n  sort: mw", "/trigger/sort: trigger.sort is not a known member"},
 		"missing":            {"title: Earthquake in a circle\n", "", "/title: title is required"},
-		"twice":              {"version: 1", "version: 1\nversion: 2", `duplicate object member name "version"`},
+		"twice":              {"version: 2", "version: 2\nversion: 3", `duplicate object member name "version"`},
 		"key":                {"key: quake-circle", "key: Quake Circle", "/key: key must match the pattern"},
-		"version":            {"version: 1", "version: 0", "/version: version must be at least 1"},
+		"version":            {"version: 2", "version: 0", "/version: version must be at least 1"},
 		"shape":              {"shape: step", "shape: stairs", "/payout/shape: payout.shape must be one of lump, step, linear, tick"},
 		"unquoted decimal":   {`risk_factor: "0.1"`, "risk_factor: 0.1", "/price/risk_factor: price.risk_factor must be a string"},
-		"hexadecimal":        {"version: 1", "version: 0x1", "plain decimal number"},
+		"hexadecimal":        {"version: 2", "version: 0x1", "plain decimal number"},
 		"power":              {"minimum: 5\n", "minimum: 1e2\n", "plain decimal number"},
 		"an alias":           {"summary: ", "summary: *a #", "unknown anchor"},
 		"a second document":  {"key: quake-circle", "key: quake-circle\n---\nkey: b", "single YAML document"},
 		"duration":           {"waiting_period: P0D", "waiting_period: none", "/times/waiting_period: times.waiting_period must be an ISO 8601 duration"},
 		"a reference":        {"      type: number\n      minimum: 5", "      $ref: file:///etc/passwd\n      minimum: 5", "plain keywords"},
 		"no bounds":          {"      minimum: 5\n", "", "radius_km is a number and must have a minimum and a maximum"},
-		"a list without end": {"      maxItems: 20\n", "", "steps has items and must have maxItems"},
+		"a list without end": {"      maxItems: 50\n", "", "steps has items and must have maxItems"},
 		"a pattern of none":  {`pattern: "^[A-Z]{2}$"`, `pattern: "["`, "/context: not a usable JSON Schema"},
 		"negative amount":    {"minimum_premium: 2500", "minimum_premium: -1", "/currencies/0/minimum_premium: currencies.0.minimum_premium must be at least 0"},
 		"expectation halved": {"met: false, ", "", "/examples/0/expect/met: examples.0.expect.met is required"},
@@ -108,7 +108,13 @@ func TestCheckRefusesWhatCannotBePublished(t *testing.T) {
 		"a default that is uninsurable": {
 			"quake-circle", `maximum_rate_on_line: "0.35"`, `maximum_rate_on_line: "0.10"`, "the defaults cannot be priced",
 		},
-		"a station without history": {"rain-excess", "default: Seattle", "default: Taipei", "must be a station with price data"},
+		"a station without history": {"rain-excess", "default: Milwaukee", "default: Taipei", "must be a station with price data"},
+		"a station with four years": {"rain-excess", "default: Milwaukee", "default: Seattle", "at least 20 whole years"},
+		"more than a year":          {"quake-circle", "longest_term: P366D", "longest_term: P367D", "must be at most P366D"},
+		"smoothing too wide":        {"quake-circle", `smoothing_km: "50"`, `smoothing_km: "501"`, "smoothing_km: must be between 0 and 500"},
+		"smoothing below nought":    {"quake-circle", `smoothing_km: "50"`, `smoothing_km: "-1"`, "smoothing_km: must be between 0 and 500"},
+		"a smoothed station":        {"rain-excess", "  maximum_rate_on_line:", "  smoothing_km: \"40\"\n  maximum_rate_on_line:", "only a circle is smoothed"},
+		"a default in the Pacific":  {"cyclone-circle", "default: {latitude: 25.7617, longitude: -80.1918}", "default: {latitude: 16.86, longitude: -99.88}", "basin of the track data"},
 		"a duration in fractions":   {"quake-circle", "longest_term: P366D", "longest_term: P366.5D", "longest_term"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -171,7 +177,7 @@ func TestProductShowsItself(t *testing.T) {
 		d := p.Document()
 		require.NotEmpty(t, d.Title)
 		require.Equal(t, "PT24H", d.Times.QuoteValidity)
-		version, waiting := 1, "P0D"
+		version, waiting := 2, "P0D"
 		if d.Trigger.Kind == hazard.StationDay {
 			version, waiting = 3, "P7D"
 		}

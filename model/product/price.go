@@ -1,6 +1,7 @@
 package product
 
 import (
+	"errors"
 	"time"
 
 	"parapet/model/hazard"
@@ -55,7 +56,8 @@ func (p *Product) Read(context []byte, asOf time.Time, h *hazard.History) (*Requ
 }
 
 // Price is the price of a context without faults. Errors: a premium beyond the
-// product's largest rate on line as *pricing.Uninsurable.
+// product's largest rate on line as *pricing.Uninsurable; terms that the price data
+// cannot answer as *ContextError.
 func (r *Request) Price() (Quoted, error) {
 	a := r.asked
 	quoted := Quoted{
@@ -64,6 +66,9 @@ func (r *Request) Price() (Quoted, error) {
 	}
 	var err error
 	quoted.Price, quoted.Basis, quoted.History, err = pricing.Burn(r.cover, r.product.parameters(r.cover.Limit.Currency), r.history, a.asOf)
+	if unanswerable := (*pricing.Unanswerable)(nil); errors.As(err, &unanswerable) {
+		return Quoted{}, &ContextError{Fields: []Field{fieldAt(a.root, []string{unanswerable.Member}, CodeValue, "%s", unanswerable.Detail)}}
+	}
 	if err != nil {
 		return Quoted{}, err
 	}
@@ -78,5 +83,6 @@ func (p *Product) parameters(currency string) pricing.Parameters {
 		UncertaintyFactor: l.UncertaintyFactor, RiskFactor: l.RiskFactor,
 		ExpenseShare: l.ExpenseShare, CommissionShare: l.CommissionShare,
 		MinimumPremium: bounds.MinimumPremium, MaximumRateOnLine: l.MaximumRateOnLine,
+		SmoothingKM: l.SmoothingKM,
 	}
 }

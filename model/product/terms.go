@@ -1,6 +1,7 @@
 package product
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -10,6 +11,7 @@ import (
 
 	"parapet/model/hazard"
 	"parapet/model/money"
+	"parapet/model/pricing"
 	"parapet/model/trigger"
 )
 
@@ -108,8 +110,22 @@ func (p *Product) cover(a *asked, h *hazard.History) trigger.Cover {
 	if err := c.Validate(); err != nil && len(a.fields) == 0 {
 		a.refuse(CodeValue, "leads to a cover that cannot be decided on: "+oneLine(err), "")
 	}
+	a.answerable(c, h)
 	a.fields = onePerMember(a.fields)
 	return c
+}
+
+// answerable refuses what the price data cannot answer. Members that are wrong by
+// themselves were refused before.
+func (a *asked) answerable(c trigger.Cover, h *hazard.History) {
+	start := a.asOf
+	if c.StartsAt != nil {
+		start = *c.StartsAt
+	}
+	var unanswerable *pricing.Unanswerable
+	if len(a.fields) == 0 && errors.As(pricing.Answerable(c, h, start), &unanswerable) {
+		a.refuse(CodeValue, unanswerable.Detail, unanswerable.Member)
+	}
 }
 
 func (a *asked) place(c *trigger.Cover, h *hazard.History) {
@@ -122,7 +138,7 @@ func (a *asked) place(c *trigger.Cover, h *hazard.History) {
 	if station := a.terms.Station; station != nil {
 		c.Place.Station = *station
 		if _, ok := h.Station(*station); !ok {
-			a.refuse(CodeEnum, "must be a station with price data: "+strings.Join(h.StationNames(), ", "), "station")
+			a.refuse(CodeEnum, "must be a station with price data: "+strings.Join(h.PricedStations(), ", "), "station")
 		}
 	}
 }

@@ -19,6 +19,16 @@ import (
 // by its time goes before one in the waiting period, and that before one
 // outside of the cover.
 func Evaluate(c Cover, p Period, payableFrom time.Time, o Occurrence) Determination {
+	e := judge(c, p, payableFrom, o)
+	d := e.determination()
+	d.Stage = o.Stage
+	if o.Rain != nil && c.Trigger.Kind == hazard.StationDay && c.Place.Kind == AtStation {
+		e.settleRain(&d, *o.Rain)
+	}
+	return d
+}
+
+func judge(c Cover, p Period, payableFrom time.Time, o Occurrence) evaluation {
 	e := evaluation{cover: c, period: p, payableFrom: payableFrom, closest: math.Inf(1)}
 	switch {
 	case o.Quake != nil && c.Trigger.Kind == hazard.Earthquake && c.Place.Kind == Circle:
@@ -27,15 +37,10 @@ func Evaluate(c Cover, p Period, payableFrom time.Time, o Occurrence) Determinat
 		e.storm(*o.Storm)
 	case o.Rain != nil && c.Trigger.Kind == hazard.StationDay && c.Place.Kind == AtStation:
 		e.rain(*o.Rain)
-		d := e.determination()
-		e.settleRain(&d, *o.Rain)
-		return d
 	case o.Window != nil && c.Trigger.Kind == hazard.StationDay && c.Place.Kind == AtStation:
 		e.window(*o.Window)
 	}
-	d := e.determination()
-	d.Stage = o.Stage
-	return d
+	return e
 }
 
 // evaluation collects the best that an occurrence has for a cover.
@@ -160,10 +165,14 @@ func display(km float64) *float64 {
 func (e *evaluation) quake(q hazard.Quake) {
 	km := hazard.Distance(e.cover.Place.Center(), q.Where)
 	e.pass(km, q.At)
-	if most := e.cover.Trigger.MaximumDepthKM; most != nil && q.DepthKM != nil && q.DepthKM.GreaterThan(*most) {
+	if e.cover.Trigger.tooDeep(q) {
 		return
 	}
 	e.measure(km, q.At, q.Magnitude)
+}
+
+func (t Trigger) tooDeep(q hazard.Quake) bool {
+	return t.MaximumDepthKM != nil && q.DepthKM != nil && q.DepthKM.GreaterThan(*t.MaximumDepthKM)
 }
 
 // window is a run of days whose precipitation counts as a sum.

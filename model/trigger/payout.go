@@ -27,26 +27,17 @@ func (p Payout) LowestThreshold() decimal.Decimal {
 	return *p.Threshold
 }
 
-// LowestFactor is the smallest share of the limit that is ever paid. A linear
-// shape has none, it pays as little as one likes: linear is then true and the
-// factor one half, which is what pricing takes for its mean. The payout must be
-// valid.
-func (p Payout) LowestFactor() (factor decimal.Decimal, linear bool) {
-	switch p.Shape {
-	case Step:
-		tables := p.tables()
-		factor = tables[0][0].Factor
-		for _, steps := range tables[1:] {
-			factor = decimal.Min(factor, steps[0].Factor)
-		}
-		return factor, false
-	case Linear:
-		return decimal.New(5, -1), true
-	case Tick:
-		return *p.TickShare, false
-	case Lump: // pays all or nothing
+// LargestFactor is the largest share of the limit that the payout can pay. The
+// payout must be valid.
+func (p Payout) LargestFactor() decimal.Decimal {
+	if p.Shape != Step {
+		return one
 	}
-	return decimal.New(1, 0), false
+	var largest decimal.Decimal
+	for _, steps := range p.tables() {
+		largest = decimal.Max(largest, steps[len(steps)-1].Factor)
+	}
+	return largest
 }
 
 // tables are the step tables: one, or one for each ring.

@@ -62,19 +62,16 @@ func TestLowest(t *testing.T) {
 	for name, test := range map[string]struct {
 		payout            Payout
 		threshold, factor string
-		linear            bool
 	}{
-		"lump":   {lump, "6.5", "1", false},
-		"step":   {steps, "6", "0.25", false},
-		"rings":  {rings, "64", "0.2", false},
-		"linear": {linear, "100", "0.5", true},
-		"tick":   {tick, "50", "0.3", false},
+		"lump":   {lump, "6.5", "1"},
+		"step":   {steps, "6", "1"},
+		"rings":  {rings, "64", "1"},
+		"linear": {linear, "100", "1"},
+		"tick":   {tick, "50", "1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			factor, isLinear := test.payout.LowestFactor()
-			require.Equal(t, test.factor, factor.String())
-			require.Equal(t, test.linear, isLinear)
+			require.Equal(t, test.factor, test.payout.LargestFactor().String())
 			require.True(t, dec(test.threshold).Equal(test.payout.LowestThreshold()))
 		})
 	}

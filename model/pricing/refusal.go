@@ -1,0 +1,90 @@
+package pricing
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"parapet/model/hazard"
+	"parapet/model/money"
+	"parapet/model/trigger"
+)
+
+// Uninsurable is the error for a premium above the product's largest rate on
+// line: the event is so frequent that a cover would only swap money.
+type Uninsurable struct { //nolint:errname // the field's own word, and what a caller asks for
+	Premium    money.Money     // what it would have cost
+	RateOnLine decimal.Decimal // premium / limit
+	Maximum    decimal.Decimal // the product's largest rate on line
+	Remedy     *Remedy         // smaller cover that would be sold; nil when none was found
+}
+
+// Error is the sentence a partner may read.
+func (e *Uninsurable) Error() string {
+	return fmt.Sprintf("the premium would be %s, a rate on line of %s; this product is sold up to %s; %s",
+		e.Premium, e.RateOnLine.StringFixed(4), e.Maximum, e.Remedy.Sentence())
+}
+
+// Unanswerable is the error for terms that the price data cannot answer.
+type Unanswerable struct { //nolint:errname // as above
+	Member string // of the context: location, station, steps, attach, term
+	Detail string // what is wrong and what is allowed, without the subject: "must be at most P366D"
+}
+
+// Error is the sentence a partner may read.
+func (e *Unanswerable) Error() string { return e.Member + " " + e.Detail }
+
+// Answerable returns an *Unanswerable when the data cannot answer for a cover
+// that starts at start: thresholds below what is recorded, a place outside the
+// basin of the tracks, a station with too few years, a term of more than a year.
+func Answerable(c trigger.Cover, h *hazard.History, start time.Time) error {
+	switch c.Trigger.Kind {
+	case hazard.Earthquake:
+		lowest, least := c.Payout.LowestThreshold(), h.QuakeData().MinimumMagnitude
+		if lowest.LessThan(least) {
+			return &Unanswerable{"steps", fmt.Sprintf("must not begin below %s: the price data records no earthquake below it", least)}
+		}
+	case hazard.StormFix:
+		if basin := h.StormData().Basin; basin != nil && !basin.Contains(c.Place.Center()) {
+			return &Unanswerable{"location", "must lie in the basin of the track data, " + basin.Name}
+		}
+	case hazard.StationDay:
+		if err := answerableStation(c, h); err != nil {
+			return err
+		}
+	default:
+		return &Unanswerable{"trigger", fmt.Sprintf("has no price data for %q", c.Trigger.Kind)}
+	}
+	return answerableTerm(c, start)
+}
+
+func answerableStation(c trigger.Cover, h *hazard.History) error {
+	station, known := h.Station(c.Place.Station)
+	if !known || !station.Priced() {
+		return &Unanswerable{"station", fmt.Sprintf("must have at least %d whole years of price data: %s; %q has %d",
+			hazard.FewestYears, strings.Join(h.PricedStations(), ", "), c.Place.Station, len(station.Years))}
+	}
+	return nil
+}
+
+func answerableTerm(c trigger.Cover, start time.Time) error {
+	end, err := trigger.AddDuration(start, c.Term)
+	if err != nil {
+		return fmt.Errorf("term: %w", err)
+	}
+	if latest, err := trigger.AddDuration(start, LongestTerm); err == nil && end.After(latest) {
+		return &Unanswerable{"term", "must be at most " + LongestTerm + ": prices are those of one year"}
+	}
+	calendar := c.Trigger.Definition().Calendar
+	if c.Trigger.Kind != hazard.StationDay || calendar == "" {
+		return nil
+	}
+	first := calendar.FirstFrom(c.PayableFrom(start))
+	if calendar.FirstFrom(first.AddDate(0, 0, 1)).After(end) {
+		return &Unanswerable{"term", fmt.Sprintf("must hold a whole %s after the waiting period, which ends at %s",
+			calendar, c.PayableFrom(start).UTC().Format(time.RFC3339))}
+	}
+	return nil
+}

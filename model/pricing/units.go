@@ -1,0 +1,93 @@
+package pricing
+
+import (
+	"math"
+	"math/big"
+	"math/bits"
+
+	"github.com/shopspring/decimal"
+)
+
+// Moments of a payout share are counted in units of 10⁻¹², to which they are
+// rounded half up before they are summed. Sums of them are exact in 64 bits: a
+// history has fewer than nine million events.
+const (
+	momentDecimals = 12
+	oneShare       = 1_000_000_000_000
+)
+
+// probabilityDecimals is how exactly a probability is known.
+const probabilityDecimals = 15
+
+// probability is in units of 10⁻¹⁵.
+type probability int64
+
+const certainty probability = 1_000_000_000_000_000
+
+func newProbability(p float64) probability {
+	return probability(math.Round(math.Max(0, math.Min(1, p)) * float64(certainty)))
+}
+
+// moments are the means of f and f² and the share with f > 0, of one event.
+type moments struct{ mean, square, paying int64 }
+
+// single are the moments of an event that pays share with a probability and
+// nothing otherwise.
+func single(share decimal.Decimal, p probability) moments {
+	m := moments{paying: units(1, 0, p)}
+	if digits, places, ok := small(share); ok {
+		m.mean, m.square = units(digits, places, p), units(digits*digits, 2*places, p)
+		return m
+	}
+	f, chance := share.Rat(), big.NewRat(int64(p), int64(certainty))
+	m.mean, m.square = roundUnits(mul(f, chance)), roundUnits(mul(mul(f, f), chance))
+	return m
+}
+
+// small are the digits and decimals of a share that has at most seven.
+func small(share decimal.Decimal) (digits uint64, places int, ok bool) {
+	exponent := share.Exponent()
+	if exponent > 0 || exponent < -7 {
+		return 0, 0, false
+	}
+	return uint64(share.CoefficientInt64()), int(-exponent), true //nolint:gosec // a share is not below 0
+}
+
+// units is digits·10^(−places)·p in units of 10⁻¹², rounded half up, in 128 bits.
+func units(digits uint64, places int, p probability) int64 {
+	divisor := uint64(1)
+	for range places + probabilityDecimals - momentDecimals {
+		divisor *= 10
+	}
+	high, low := bits.Mul64(digits, uint64(p)) //nolint:gosec // a probability is not below 0
+	low, carry := bits.Add64(low, divisor/2, 0)
+	rounded, _ := bits.Div64(high+carry, low, divisor)
+	return int64(rounded) //nolint:gosec // at most 10¹²
+}
+
+// roundUnits is a share in units of 10⁻¹², rounded half up.
+func roundUnits(share *big.Rat) int64 {
+	n := new(big.Int).Mul(share.Num(), big.NewInt(2*oneShare))
+	n.Add(n, share.Denom())
+	return n.Div(n, new(big.Int).Lsh(share.Denom(), 1)).Int64()
+}
+
+// weighted are the moments of shares with whole weights.
+func weighted(shares []decimal.Decimal, weights []int64) moments {
+	mean, square, paying, whole := new(big.Rat), new(big.Rat), int64(0), int64(0)
+	for i, share := range shares {
+		whole += weights[i]
+		if !share.IsPositive() {
+			continue
+		}
+		f, weight := share.Rat(), big.NewRat(weights[i], 1)
+		mean.Add(mean, mul(f, weight))
+		square.Add(square, mul(mul(f, f), weight))
+		paying += weights[i]
+	}
+	all := big.NewRat(whole, 1)
+	return moments{roundUnits(quo(mean, all)), roundUnits(quo(square, all)), roundUnits(big.NewRat(paying, whole))}
+}
+
+// share writes units of 10⁻¹² as a decimal.
+func share(units int64) decimal.Decimal { return decimal.New(units, -momentDecimals).Normalize() }

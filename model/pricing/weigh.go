@@ -1,0 +1,199 @@
+package pricing
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"parapet/model/hazard"
+	"parapet/model/trigger"
+)
+
+// Weighed is one past event as it counts in a price. The displacement of the
+// place makes its payout share f random; without smoothing f is certain.
+type Weighed struct {
+	SourceEventID string          `json:"source_event_id"`
+	OccurredAt    time.Time       `json:"occurred_at"`
+	Year          int             `json:"year"`         // of history, in whose loss the event counts
+	DistanceKM    *float64        `json:"distance_km"`  // from the centre of the circle, two decimals; null at a station
+	Weight        decimal.Decimal `json:"weight"`       // a, the probability that f is above 0
+	Share         decimal.Decimal `json:"share"`        // p, the mean of f
+	ShareSquare   decimal.Decimal `json:"share_square"` // the mean of f²
+
+	moments moments
+}
+
+// weighing smooths the history of a cover's peril in space: each past event is
+// spread over the places where it might as well have been, by a normal kernel
+// (A. Frankel, "Mapping Seismic Hazard in the Central and Eastern United States",
+// Seismological Research Letters 66(4), 1995).
+type weighing struct {
+	cover        trigger.Cover
+	season       *season
+	smoothing    float64 // c in kilometres; 0 displaces nothing
+	events       []Weighed
+	unknownDepth int // earthquakes that count as within the depth limit
+	judged       judgedPeriods
+}
+
+// cutoff is the distance beyond the place's own edge at which events stop to
+// count, in standard deviations.
+const cutoff = 3
+
+// newWeighed is an event that counts; false when it pays nothing anywhere.
+func newWeighed(m moments) (Weighed, bool) { return Weighed{moments: m}, m != moments{} }
+
+// show writes the moments as decimals, which a price has no need of.
+func (e *Weighed) show() {
+	e.Weight, e.Share, e.ShareSquare = share(e.moments.paying), share(e.moments.mean), share(e.moments.square)
+}
+
+func (w *weighing) quakes(h *hazard.History) {
+	center, edge := w.cover.Place.Center(), w.cover.Place.RadiusKM
+	reach := edge + cutoff*w.smoothing
+	circles := make(map[float64]*rice)
+	for _, quake := range h.QuakesNear(center, reach) {
+		km := hazard.Distance(center, quake.Where)
+		if km > reach || !w.season.contains(quake.At) {
+			continue
+		}
+		event, counts := newWeighed(w.quakeMoments(circles, w.cover.QuakeReach(*quake), km))
+		if !counts {
+			continue
+		}
+		if quake.DepthKM == nil && w.cover.Trigger.MaximumDepthKM != nil {
+			w.unknownDepth++
+		}
+		event.SourceEventID, event.OccurredAt, event.Year, event.DistanceKM = quake.EventID, quake.At, quake.At.Year(), shown(km)
+		w.events = append(w.events, event)
+	}
+}
+
+// quakeMoments are those of an earthquake at a distance, exactly: the share of a
+// ring counts with the probability that the displaced ring holds the epicentre.
+func (w *weighing) quakeMoments(circles map[float64]*rice, reach []trigger.Reach, km float64) moments {
+	chance := func(radius float64) probability {
+		switch {
+		case w.smoothing == 0 && km <= radius:
+			return certainty
+		case w.smoothing == 0:
+			return 0
+		case circles[radius] == nil:
+			circles[radius] = newRice(radius, w.smoothing)
+		}
+		return newProbability(circles[radius].within(km))
+	}
+	switch len(reach) {
+	case 0:
+		return moments{}
+	case 1:
+		return single(reach[0].Share, chance(reach[0].RadiusKM))
+	}
+	shares, chances := make([]decimal.Decimal, 0, len(reach)), make([]int64, 0, len(reach)+1)
+	inner := probability(0)
+	for _, ring := range reach { // what lies between a ring and the next one inside it
+		within := max(inner, chance(ring.RadiusKM))
+		shares, chances = append(shares, ring.Share), append(chances, int64(within-inner))
+		inner = within
+	}
+	return weighted(append(shares, decimal.Zero), append(chances, int64(certainty-inner)))
+}
+
+// The displacements of a track: the nodes 0 and ±√3·c east and north of the
+// Gauss–Hermite quadrature with three points, and its weights 2/3 and 1/6 as
+// whole numbers (Abramowitz and Stegun, "Handbook of Mathematical Functions",
+// table 25.10).
+func (w *weighing) centers() (centers []hazard.Point, weights []int64) {
+	center := w.cover.Place.Center()
+	if w.smoothing == 0 {
+		return []hazard.Point{center}, []int64{1}
+	}
+	node := math.Sqrt(3) * w.smoothing
+	steps := []struct {
+		km     float64
+		weight int64
+	}{{0, 4}, {node, 1}, {-node, 1}}
+	for _, east := range steps {
+		for _, north := range steps {
+			at := center
+			if east.km != 0 || north.km != 0 {
+				at = hazard.Move(center, math.Atan2(east.km, north.km), math.Hypot(east.km, north.km))
+			}
+			centers, weights = append(centers, at), append(weights, east.weight*north.weight)
+		}
+	}
+	return centers, weights
+}
+
+// storms judges each storm at every displaced place. The box of fixes holds all
+// displaced circles.
+func (w *weighing) storms(h *hazard.History) {
+	centers, weights := w.centers()
+	reach := w.cover.Place.RadiusKM + math.Sqrt(6)*w.smoothing // to the corners of the nodes
+	runs := h.RunsNear(w.cover.Place.Center(), reach)
+	for from, to := 0, 0; from < len(runs); from = to {
+		for to = from; to < len(runs) && runs[to].Storm == runs[from].Storm; to++ {
+		}
+		if event, counts := w.storm(runs[from:to], centers, weights); counts {
+			w.events = append(w.events, event)
+		}
+	}
+}
+
+func (w *weighing) storm(runs []hazard.Run, centers []hazard.Point, weights []int64) (Weighed, bool) {
+	if !slices.ContainsFunc(runs, w.mayPay) {
+		return Weighed{}, false
+	}
+	shares := make([]decimal.Decimal, len(centers))
+	closest, closestAt, pays := math.Inf(1), time.Time{}, false
+	for i, center := range centers {
+		cover := w.cover
+		cover.Place.Latitude, cover.Place.Longitude = center.Latitude, center.Longitude
+		for _, run := range runs {
+			part := hazard.Storm{ID: run.Storm.ID, Fixes: run.Fixes}
+			for _, period := range w.season.periods(run.Fixes[0].At, run.Fixes[len(run.Fixes)-1].At) {
+				share, km, at := trigger.ShareOf(cover, period, period.From, part)
+				shares[i] = decimal.Max(shares[i], share)
+				if i == 0 && km < closest {
+					closest, closestAt = km, at
+				}
+			}
+		}
+		pays = pays || shares[i].IsPositive()
+	}
+	if !pays {
+		return Weighed{}, false
+	}
+	event, counts := newWeighed(weighted(shares, weights))
+	storm := runs[0].Storm
+	event.SourceEventID, event.OccurredAt, event.DistanceKM = storm.ID, closestAt, shown(closest)
+	event.Year = storm.Fixes[0].At.Year()
+	return event, counts
+}
+
+// mayPay tells whether any fix of the run reaches the mildest threshold.
+func (w *weighing) mayPay(run hazard.Run) bool {
+	if w.cover.Trigger.Direction == trigger.AtMost {
+		return true
+	}
+	least := w.cover.Payout.LowestThreshold()
+	return slices.ContainsFunc(run.Fixes, func(fix hazard.Fix) bool {
+		return fix.WindKN != nil && fix.WindKN.GreaterThanOrEqual(least)
+	})
+}
+
+// newest puts the events in the order of lists: newest first, then by id.
+func newest(events []Weighed) {
+	slices.SortFunc(events, func(a, b Weighed) int {
+		return cmp.Or(b.OccurredAt.Compare(a.OccurredAt), cmp.Compare(a.SourceEventID, b.SourceEventID))
+	})
+}
+
+// shown rounds kilometres to two decimals.
+func shown(km float64) *float64 {
+	rounded := math.Round(km*100) / 100
+	return &rounded
+}
