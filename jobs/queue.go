@@ -4,7 +4,6 @@
 //
 //	kind                  queue     what it does                           when it fails
 //	evaluate_occurrences  matching  matches quakes and storms to policies  tried again; the facts are in tables
-//	evaluate_stations     matching  looks for rain windows                 tried again; the facts are in tables
 //	evaluate_policies     matching  decides policies of a slice that failed  split until one policy fails alone, which is tried again
 //	verify_payout_method  accounts  asks the rail about an account         the sweep asks again while it is unchecked
 //	reevaluate_payouts    accounts  finds refused payouts another account  tried again

@@ -15,8 +15,7 @@ import (
 var jobsOfEachKind = []model.Job{
 	model.EvaluateOccurrences{Occurrences: []string{"occ_1"}},
 	model.EvaluateOccurrences{Occurrences: []string{"occ_1"}, After: "700"},
-	model.EvaluateStations{Source: "ghcn", Stations: []string{"Seattle"}},
-	model.EvaluatePolicies{Source: "ghcn", Station: "Seattle", Policies: []string{"pol_01kajw6p5qfn1t7zbjy0yse3hv"}},
+	model.EvaluatePolicies{Occurrence: "occ_1", Policies: []string{"pol_01kajw6p5qfn1t7zbjy0yse3hv"}},
 	model.VerifyPayoutMethod{Partner: "acme", ID: "pmt_1"},
 	model.ReleasePayout{Partner: "acme", ID: "pay_1"},
 	model.ReleasePayout{Partner: "acme", ID: "pay_1"},

@@ -61,7 +61,6 @@ const (
 // policies is where and how often a kind of job is worked.
 var policies = map[string]river.InsertOpts{
 	"evaluate_occurrences": {Queue: queueMatching, MaxAttempts: 25},
-	"evaluate_stations":    {Queue: queueMatching, MaxAttempts: 25},
 	"evaluate_policies":    {Queue: queueMatching, MaxAttempts: 25}, // of three weeks in all; the runbook says what to do
 	// Few, because the sweep asks again within a minute while an account is unchecked.
 	"verify_payout_method": {Queue: queueAccounts, MaxAttempts: 3},
@@ -150,9 +149,6 @@ func (c Config) workers() *river.Workers {
 	workers := river.NewWorkers()
 	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, job *river.Job[model.EvaluateOccurrences]) error {
 		return later(c.Service.Evaluate(ctx, job.Args))
-	}))
-	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, job *river.Job[model.EvaluateStations]) error {
-		return later(c.Service.EvaluateRain(ctx, job.Args))
 	}))
 	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, job *river.Job[model.EvaluatePolicies]) error {
 		return c.Service.EvaluatePolicies(ctx, job.Args)

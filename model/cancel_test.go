@@ -105,6 +105,8 @@ func TestTheDayOfAWaitingClaimIsCovered(t *testing.T) {
 	wet.Stage = trigger.Preliminary
 	b.Observe(wet)
 	b.Work()
+	_, _, err := b.Service.OpenClaim(t.Context(), b.Acme, sourceEvent(policy, wet.Source, wet.SourceEventID))
+	require.NoError(t, err)
 	require.Equal(t, "deferred", b.OnlyClaim(policy).Status)
 	cancelled, err := b.Service.CancelPolicy(t.Context(), b.Operator, cancel(policy))
 	require.NoError(t, err)

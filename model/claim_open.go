@@ -3,7 +3,6 @@ package model
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -176,7 +175,7 @@ func (u *unit) openTriggered(ctx context.Context, p *policyRow, in ClaimRequest)
 	if have := j.existing[p.ID]; have != nil {
 		return have.ID, false, nil
 	}
-	d := trigger.Evaluate(p.Cover, p.covered(), p.PayableFrom, facts)
+	d := j.evaluate(p)
 	retracted := j.retractedClaim(p)
 	switch {
 	case !d.Met && retracted != nil:
@@ -185,7 +184,7 @@ func (u *unit) openTriggered(ctx context.Context, p *policyRow, in ClaimRequest)
 		e := Fail(CodeTriggerNotMet, "The trigger is not met: the source retracted what it reported.")
 		e.Extra = map[string]any{"reason": string(ReasonSourceRetracted)}
 		return uuid.Nil, false, e
-	case !d.Met || d.Amount == 0:
+	case d.Reason != trigger.EvidenceNeeded && (!d.Met || d.Amount == 0):
 		return uuid.Nil, false, missed(p, facts, d)
 	case p.Status == PolicyArchived || !u.now.Before(p.ReportableUntil):
 		return uuid.Nil, false, Fail(CodePolicyNotInForce, "This policy takes no claims any more: its reporting window is over.")
@@ -201,7 +200,7 @@ func (u *unit) openTriggered(ctx context.Context, p *policyRow, in ClaimRequest)
 }
 
 // named finds the occurrence a request names: by an observation's id, by the
-// source's id, or for rain by <station>/<last day>.
+// source's id, or for rain by <station>/<any day of it>.
 func (u *unit) named(ctx context.Context, p *policyRow, in ClaimRequest) (*occurrenceRow, trigger.Occurrence, error) {
 	var none trigger.Occurrence
 	if in.ObservationID != nil {
@@ -218,13 +217,17 @@ func (u *unit) named(ctx context.Context, p *policyRow, in ClaimRequest) (*occur
 			return nil, none, fmt.Errorf("read observation: %w", err)
 		}
 		if row.Kind == hazard.StationDay {
-			return u.windowNamed(ctx, p, gauge{row.Scope, row.Source, *row.Station}, row.Day.UTC())
+			return u.rainOn(ctx, p, station{row.Scope, row.Source, *row.Station}, row.Day.UTC())
 		}
 		return u.occurrence(ctx, *row.OccurrenceID)
 	}
 	event := in.SourceEvent
-	if station, day, ok := stationDay(event.ID); ok && p.Station != nil {
-		return u.windowAt(ctx, p, event.Source, station, day)
+	if name, day, ok := stationDay(event.ID); ok && p.Station != nil {
+		at, err := stationAt(ctx, u, p, event.Source, name, day)
+		if err != nil {
+			return nil, none, err
+		}
+		return u.rainOn(ctx, p, at, day)
 	}
 	id, err := aliased(ctx, u, p, *event)
 	if err != nil {
@@ -253,12 +256,25 @@ func aliased(ctx context.Context, db bun.IDB, p *policyRow, event SourceEvent) (
 	return alias.OccurrenceID, nil
 }
 
-// stationDay splits <station>/<YYYY-MM-DD>.
-func stationDay(id string) (station string, day time.Time, ok bool) {
-	cut := strings.LastIndexByte(id, '/')
-	if cut < 1 {
-		return "", day, false
+// rainOn is the occurrence of the policy's definition that a day at a station lies in.
+// Errors: trigger_not_met for another station, and for a day that lies in none.
+func (u *unit) rainOn(ctx context.Context, p *policyRow, at station, day time.Time) (*occurrenceRow, trigger.Occurrence, error) {
+	if p.Station == nil || *p.Station != at.name {
+		e := Fail(CodeTriggerNotMet, "The trigger is not met: the policy's place is not the station %s.", at.name)
+		e.Extra = map[string]any{"reason": string(trigger.OutsidePlace)}
+		return nil, trigger.Occurrence{}, e
 	}
-	day, err := time.Parse(time.DateOnly, id[cut+1:])
-	return id[:cut], day, err == nil
+	row, recorded, err := at.occurrenceOn(ctx, u, p, day)
+	if err != nil {
+		return nil, trigger.Occurrence{}, err
+	}
+	if recorded {
+		return u.occurrence(ctx, row.ID)
+	}
+	loaded := []happening{{row: row}}
+	if err := stationFacts(ctx, u, loaded); err != nil {
+		return nil, trigger.Occurrence{}, err
+	}
+	facts := loaded[0].facts
+	return nil, facts, missed(p, facts, trigger.Evaluate(p.Cover, p.covered(), p.PayableFrom, facts))
 }

@@ -33,6 +33,8 @@ type determinationRow struct {
 	Body         wire.Determination `bun:"type:json"`
 	Receipt      jsontext.Value     `bun:"type:json"`
 	ReceiptHash  string
+	FirstDay     *time.Time `bun:"type:date"` // of the days at a station that make up the index
+	LastDay      *time.Time `bun:"type:date"` // included
 }
 
 // receipt is everything needed to repeat a determination by hand. Its hash, over
@@ -65,10 +67,14 @@ func (u *unit) determine(p *policyRow, occ *occurrenceRow, facts trigger.Occurre
 	}
 	sum := sha256.Sum256(text)
 	body.ReceiptHash = "sha256:" + hex.EncodeToString(sum[:])
-	return &determinationRow{
+	row := &determinationRow{
 		ID: newID(), Partner: p.Partner, PolicyID: p.ID, OccurrenceID: occ.ID, CreatedAt: u.now,
-		Met: d.Met, Stage: facts.Stage, Amount: d.Amount, Body: body, Receipt: text, ReceiptHash: body.ReceiptHash,
-	}, nil
+		Met: d.Met, Stage: d.Stage, Amount: d.Amount, Body: body, Receipt: text, ReceiptHash: body.ReceiptHash,
+	}
+	if !d.FirstDay.IsZero() {
+		row.FirstDay, row.LastDay = &d.FirstDay, &d.LastDay
+	}
+	return row, nil
 }
 
 func publicDetermination(p *policyRow, facts trigger.Occurrence, d trigger.Determination) wire.Determination {
@@ -76,7 +82,7 @@ func publicDetermination(p *policyRow, facts trigger.Occurrence, d trigger.Deter
 	public := wire.Determination{
 		Threshold:  wire.Measure{Value: d.Threshold.String(), Unit: unit},
 		DistanceKM: d.DistanceKM, Factor: d.Factor.String(),
-		Amount: money.New(d.Amount, p.Currency), Stage: publicStage(facts.Stage),
+		Amount: money.New(d.Amount, p.Currency), Stage: publicStage(d.Stage),
 		SourceVersion: facts.SourceVersion, TermsHash: p.TermsHash,
 	}
 	if d.Index != nil {
@@ -139,6 +145,10 @@ func reasonSentence(d trigger.Determination, public wire.Determination) string {
 		return "it happened outside the insured place"
 	case trigger.WaitingPeriod:
 		return "it happened in the waiting period"
+	case trigger.EvidenceNeeded:
+		return "days of the month or dekad are missing"
+	case trigger.SourcePreliminary:
+		return "the month or dekad is judged when every day of it is final"
 	case trigger.ThresholdMet:
 	}
 	return "the amount owed rounds to nothing"

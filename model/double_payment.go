@@ -8,6 +8,9 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
+
+	"parapet/model/hazard"
+	"parapet/model/trigger"
 )
 
 // FindingPaidTwice is a payout of a claim whose occurrence was merged into one that
@@ -24,7 +27,7 @@ func (j *judging) reportDoublePayment(ctx context.Context, p *policyRow) error {
 			approved = append(approved, c)
 		}
 	}
-	if len(approved) < 2 {
+	if approved = j.withSharedDays(approved); len(approved) < 2 {
 		return nil
 	}
 	slices.SortFunc(approved, func(a, b *claimRow) int {
@@ -43,6 +46,26 @@ func (j *judging) reportDoublePayment(ctx context.Context, p *policyRow) error {
 		}
 	}
 	return nil
+}
+
+// withSharedDays leaves out the claims that were paid for days of their own: spells that
+// later days joined were paid for what each of them was.
+func (j *judging) withSharedDays(approved []*claimRow) []*claimRow {
+	if j.occurrence.Kind != hazard.StationDay {
+		return approved
+	}
+	return slices.DeleteFunc(slices.Clone(approved), func(c *claimRow) bool {
+		return !slices.ContainsFunc(approved, func(other *claimRow) bool { return other != c && j.countedRun(c).Overlaps(j.countedRun(other)) })
+	})
+}
+
+// countedRun is the days that a claim for the judged occurrence was granted on.
+func (j *judging) countedRun(c *claimRow) trigger.DayRun {
+	det := j.restsOn[*c.DeterminationID]
+	if det.FirstDay == nil {
+		return trigger.DayRun{}
+	}
+	return trigger.DayRun{First: det.FirstDay.UTC(), Last: det.LastDay.UTC()}
 }
 
 // lockPayingPayouts locks the payouts of locked claims that paid or may pay, by claim.

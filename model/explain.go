@@ -9,7 +9,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
-	"parapet/model/hazard"
 	"parapet/model/wire"
 )
 
@@ -17,7 +16,7 @@ import (
 // describes what might. Exactly one member is set.
 type OccurrenceRef struct {
 	ID          *string
-	SourceEvent *SourceEvent // for rain the id is <station>/<last day>
+	SourceEvent *SourceEvent // for rain the id is <station>/<any day of the occurrence>
 	AsIf        *AsIf
 	Pointer     string // where the request has it; empty when its members are the request's own
 }
@@ -25,7 +24,7 @@ type OccurrenceRef struct {
 // Explain tells what an occurrence means for a policy, by the function that
 // decides claims: paid or not, every number, and why in sentences. Where a claim
 // was made of it, whether it pays is the claim's; index and amount are what the
-// source says now. Of several windows of as-if rain it tells the one that pays
+// source says now. Of several occurrences of as-if rain it tells the one that pays
 // most. The answer is kept under an idempotency key. Errors: not_found,
 // validation_failed.
 func (s *Service) Explain(ctx context.Context, actor Actor, policy string, ref OccurrenceRef) (*wire.Explanation, error) {
@@ -102,8 +101,13 @@ func (ref *OccurrenceRef) named(ctx context.Context, db bun.IDB, p *policyRow) (
 		return occurrenceSeen(ctx, db, id, p.Partner)
 	}
 	event := *ref.SourceEvent
-	if station, day, ok := stationDay(event.ID); ok && p.Station != nil {
-		return windowSeen(ctx, db, p, event, station, day)
+	if name, day, ok := stationDay(event.ID); ok && p.Station != nil {
+		at, err := stationAt(ctx, db, p, event.Source, name, day)
+		if err != nil {
+			return nil, err
+		}
+		row, _, err := at.occurrenceOn(ctx, db, p, day)
+		return row, err
 	}
 	id, err := aliased(ctx, db, p, event)
 	if err != nil {
@@ -125,27 +129,6 @@ func occurrenceSeen(ctx context.Context, db bun.IDB, id uuid.UUID, partner strin
 			return nil, nounOccurrence.notFound()
 		}
 		return nil, fmt.Errorf("read occurrence: %w", err)
-	}
-	return row, nil
-}
-
-// windowSeen is the window to a day at a station. One that nobody was paid for is
-// no record; it is described here.
-func windowSeen(ctx context.Context, db bun.IDB, p *policyRow, event SourceEvent, station string, day time.Time) (*occurrenceRow, error) {
-	g, err := gaugeAt(ctx, db, p, event.Source, station, day)
-	if err != nil {
-		return nil, err
-	}
-	row := new(occurrenceRow)
-	err = db.NewSelect().Model(row).Where("scope = ?", g.scope).Where("source = ?", g.source).
-		Where("kind = ?", hazard.StationDay).Where("source_event_id = ?", event.ID).Scan(ctx)
-	if absent(err) {
-		return &occurrenceRow{
-			ID: newID(), Scope: g.scope, Source: g.source, SourceEventID: event.ID, Kind: hazard.StationDay, OccurredAt: day, LastAt: day,
-		}, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read window: %w", err)
 	}
 	return row, nil
 }

@@ -1,6 +1,7 @@
 package model_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -146,35 +147,29 @@ func TestWhatTheLimitAndTheClockLeave(t *testing.T) {
 	require.Contains(t, over.Sentences[2], "claims could be reported until")
 }
 
-func TestAWindowOfRainIsExplained(t *testing.T) {
+func TestRainIsExplained(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	policy := b.Cover("rain-excess", modeltest.Context{"days": 2})
 	station, first := policy.Cover.Place.Station, policy.EffectiveAt.Truncate(day).AddDate(0, 0, 1)
-	b.After(9 * day)
-	for i, mm := range []string{"5", "170", "190", "40", "1"} {
-		b.Observe(modeltest.StationDay(station, first.AddDate(0, 0, i), mm))
-	}
-	b.Observe(modeltest.StationDay(station, first.AddDate(0, 0, 6), "400"))
-	b.Work()
-	claim := b.Claims(policy)[0]
-	to := func(i int) *wire.Explanation {
+	b.After(12 * day)
+	rain(b, policy, first, "5", "100", "90", "40", "1", "0", "0", "0", "90")
+	claim := b.OnlyClaim(policy)
+	on := func(i int) *wire.Explanation {
 		return told(t, b, policy, byEvent("ghcn", station+"/"+first.AddDate(0, 0, i).Format(time.DateOnly)))
 	}
-	last := int(claim.Occurrence.OccurredAt.Sub(first) / day)
-	paid := to(last)
+	paid := on(2)
 	require.True(t, paid.Pays)
 	require.Equal(t, claim.ID, paid.Claim.ID)
 	require.Equal(t, claim.Determination.Index, paid.Index)
 	require.Equal(t, paid, told(t, b, policy, model.OccurrenceRef{ID: &claim.Occurrence.ID}))
-
-	shared := to(last + 1)
-	require.False(t, shared.Pays)
-	require.Equal(t, []string{"duplicate_event"}, shared.Reasons)
-	require.Equal(t, []string{"threshold_not_met"}, to(4).Reasons)
-	gap := to(6)
-	require.Equal(t, []string{"evidence_needed"}, gap.Reasons)
-	require.Equal(t, "Of the 2 days that the policy counts some have no measurement.", gap.Sentences[0])
+	require.Equal(t, paid, on(4), "any day names the spell")
+	require.Equal(t, fmt.Sprintf("ghcn measured 190 mm at the station from %s to %s.", first.AddDate(0, 0, 1).Format(time.DateOnly), first.AddDate(0, 0, 2).Format(time.DateOnly)), paid.Sentences[0])
+	require.Equal(t, []string{"threshold_not_met"}, on(6).Reasons, "a dry day lies in no spell")
+	require.Equal(t, "0", on(6).Index.Value)
+	running := on(8)
+	require.Equal(t, "90", running.Index.Value)
+	require.Equal(t, "30", running.MissedBy.Value)
 }
 
 func TestExplanationsAreOnesOwn(t *testing.T) {

@@ -163,14 +163,16 @@ func TestAsIfRainIsWhatIsThenPaid(t *testing.T) {
 	for _, days := range []int{1, 3, 5} {
 		b.Cover("rain-excess", modeltest.Context{"days": days})
 	}
+	b.Cover("rain-deficit", nil)
 	b.After(20 * day)
 	station := b.Cover("rain-excess", nil).Cover.Place.Station
-	first := b.Now().Truncate(day).AddDate(0, 0, -15)
+	first := b.Now().Truncate(day).AddDate(0, 0, -18)
 	var reported, supposed []wire.ObservationInput
 	var rain model.AsIfRain
-	for i := range 12 {
-		report := modeltest.StationDay(station, first.AddDate(0, 0, i), []string{"5", "190", "60"}[i%3])
-		if i < 3 {
+	values := []string{"5", "190", "60", "0", "0", "0", "80", "40", "190", "0", "0", "0", "150", "0", "0", "0"}
+	for i, value := range values {
+		report := modeltest.StationDay(station, first.AddDate(0, 0, i), value)
+		if i < 6 {
 			reported = append(reported, report)
 			continue
 		}
@@ -182,7 +184,7 @@ func TestAsIfRainIsWhatIsThenPaid(t *testing.T) {
 	b.Work()
 	already := everyClaim(t, b)
 	foretold, touched := everybody(t, b, b.Operator, model.ExposureRequest{Occurrence: model.AsIf{Rain: &rain}}, 2)
-	require.Greater(t, len(touched), 3, "windows of their own")
+	require.Greater(t, len(touched), 3, "two spells for each of some policies")
 	b.Observe(supposed...)
 	b.Work()
 	require.Equal(t, everyClaim(t, b)-already, payable(foretold)["USD"])

@@ -30,17 +30,6 @@ type EvaluateOccurrences struct {
 // Kind is the job's stable name.
 func (EvaluateOccurrences) Kind() string { return "evaluate_occurrences" }
 
-// EvaluateStations looks for rain windows at stations whose days changed.
-type EvaluateStations struct {
-	Scope    string   `json:"scope,omitempty"`
-	Source   string   `json:"source"`
-	Stations []string `json:"stations"`
-	After    string   `json:"after,omitempty"`
-}
-
-// Kind is the job's stable name.
-func (EvaluateStations) Kind() string { return "evaluate_stations" }
-
 // VerifyPayoutMethod asks the rail about an account.
 type VerifyPayoutMethod struct {
 	Partner string `json:"partner"`

@@ -3,6 +3,7 @@ package model
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -36,6 +37,7 @@ type judging struct {
 	parts              map[uuid.UUID]int               // the highest part that the existing claims have a payout for
 	paying             map[uuid.UUID]claimParts        // by claim: what the records of the existing claims show of their payouts
 	methods            map[uuid.UUID][]*payoutMethodRow
+	paid               map[uuid.UUID][]paidRun // by policy: days at stations that were paid for
 
 	determinations []*determinationRow
 	opened, moved  []*claimRow
@@ -64,14 +66,14 @@ func (u *unit) judge(ctx context.Context, occ *occurrenceRow, facts trigger.Occu
 // settle decides every policy and writes the outcome.
 func (j *judging) settle(ctx context.Context) error {
 	for _, p := range j.policies {
-		d := trigger.Evaluate(p.Cover, p.covered(), p.PayableFrom, j.facts)
+		d := j.evaluate(p)
 		done, err := j.applyRetraction(ctx, p, d)
 		if err != nil {
 			return err
 		}
 		switch claim := j.existing[p.ID]; {
 		case done:
-		case claim == nil && (!p.opens(d, j.now) || j.counted(p)):
+		case claim == nil && !p.opens(d, j.now):
 			continue
 		case claim == nil:
 			err = j.open(p, d)
@@ -104,7 +106,7 @@ func (j *judging) settleClaims(p *policyRow, d trigger.Determination) error {
 			approved = c
 		}
 	}
-	if approved == nil || j.facts.Storm == nil || !j.settled(p) {
+	if approved == nil || j.facts.Storm == nil || !p.settles(d) {
 		return nil
 	}
 	return j.raise(p, approved, d)
@@ -158,7 +160,7 @@ func (j *judging) open(p *policyRow, d trigger.Determination) error {
 func (j *judging) observed(p *policyRow, row *claimRow, d trigger.Determination) error {
 	defer j.as(Actor{Kind: ActorSource, Name: j.occurrence.Source})()
 	return j.tell(row, timelineObserved, nil, observedSentence(p, j.facts, d), map[string]any{
-		"occurrence": j.occurrence.brief(d.OccurredAt), "stage": j.facts.Stage, "source_version": j.facts.SourceVersion,
+		"occurrence": j.occurrence.brief(d.OccurredAt), "stage": d.Stage, "source_version": j.facts.SourceVersion,
 		"index": publicDetermination(p, j.facts, d).Index, "distance_km": d.DistanceKM,
 	})
 }
@@ -168,7 +170,7 @@ func (j *judging) observed(p *policyRow, row *claimRow, d trigger.Determination)
 // is decided here only when it was a possible duplicate and its source merged the two.
 // Its determination follows the source: the operator sees what is owed today.
 func (j *judging) revise(p *policyRow, row *claimRow, d trigger.Determination) error {
-	settled := j.settled(p) && row.provisional() || row.isPossibleDuplicate() && j.claimedBy(p, row)
+	settled := p.settles(d) && (row.provisional() || j.awaitsDays(row)) || row.isPossibleDuplicate() && j.claimedBy(p, row)
 	if waits := !settled || d.Amount == 0 && j.growing(p); waits && !j.changed(row) {
 		return nil
 	}
@@ -192,19 +194,29 @@ func (j *judging) changed(row *claimRow) bool {
 	return j.restsOn[*row.DeterminationID].Body.SourceVersion != j.facts.SourceVersion
 }
 
-func (j *judging) settled(p *policyRow) bool { return p.settles(j.facts) }
+// evaluate is what the trigger says of a policy by the days that it was not paid for.
+func (j *judging) evaluate(p *policyRow) trigger.Determination {
+	return trigger.Evaluate(p.Cover, p.covered(), p.PayableFrom, j.occurrence.withoutPaid(j.facts, j.paid[p.ID]))
+}
+
+// awaitsDays tells whether a claim waits for missing days of its month or dekad, and
+// not for evidence that an operator asked for.
+func (j *judging) awaitsDays(row *claimRow) bool {
+	return row.Status == ClaimDeferred && slices.Equal(row.ReasonCodes, []string{adjudicate.ReasonEvidenceNeeded}) &&
+		j.facts.Rain != nil && !j.restsOn[*row.DeterminationID].Met
+}
 
 // decide applies the private rules and moves claim, policy and payout. Whoever
 // asked, it is Parapet that decides.
 func (j *judging) decide(p *policyRow, row *claimRow, det *determinationRow, d trigger.Determination) error {
 	defer j.as(System())()
-	weighed := p.weigh(j.facts, d)
+	weighed := p.weigh(d)
 	weighed.Growing, weighed.Same, weighed.Duplicate = j.growing(p), j.claimedBy(p, row), j.duplicate(p, row)
 	decision := adjudicate.Decide(weighed)
 	var review *time.Time
 	switch {
 	case awaitsSource(decision.Reasons):
-		review = new(j.reviewAt(p))
+		review = new(j.reviewAt(p, d))
 	case decision.Outcome == adjudicate.Defer:
 		review = new(j.now.Add(reviewAfter)) // by a human, whom vitals remind
 	}
@@ -216,8 +228,8 @@ func (j *judging) decide(p *policyRow, row *claimRow, det *determinationRow, d t
 const reviewAfter = 24 * time.Hour
 
 // reviewAt is when a waiting claim is due: a storm's when it has passed.
-func (j *judging) reviewAt(p *policyRow) time.Time {
-	if j.growing(p) && j.settled(p) {
+func (j *judging) reviewAt(p *policyRow, d trigger.Determination) time.Time {
+	if j.growing(p) && p.settles(d) {
 		return j.passed(p)
 	}
 	return j.now.Add(reviewAfter)

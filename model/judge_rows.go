@@ -46,6 +46,9 @@ func (j *judging) read(ctx context.Context, policies []*policyRow) error {
 	if j.shown, err = claimsOf(ctx, j.unit, policyIDs(policies)); err != nil {
 		return err
 	}
+	if j.paid, err = paidRuns(ctx, j.unit, policies); err != nil {
+		return err
+	}
 	j.methods, err = methodsOf(ctx, j.unit, policies)
 	return err
 }
@@ -157,7 +160,7 @@ func (j *judging) readVersions(ctx context.Context) error {
 		return nil
 	}
 	var rows []determinationRow
-	if err := j.NewSelect().Model(&rows).Column("id", "amount", "body").Where("id in (?)", bun.List(ids)).Scan(ctx); err != nil {
+	if err := j.NewSelect().Model(&rows).Column("id", "met", "amount", "body", "first_day", "last_day").Where("id in (?)", bun.List(ids)).Scan(ctx); err != nil {
 		return fmt.Errorf("read determinations: %w", err)
 	}
 	for i := range rows {

@@ -2,7 +2,6 @@ package model
 
 import (
 	"slices"
-	"time"
 
 	"parapet/model/hazard"
 )
@@ -25,7 +24,7 @@ func (j *judging) duplicate(p *policyRow, row *claimRow) bool {
 			return false
 		}
 		other := j.happened[*c.OccurrenceID]
-		return j.possibleDuplicates[other.stands()] || j.otherGauge(other) && j.sharesDay(p, other)
+		return j.possibleDuplicates[other.stands()] || j.measuredElsewhere(other) && j.sharesDay(other)
 	})
 }
 
@@ -35,27 +34,16 @@ func (r *claimRow) isPossibleDuplicate() bool {
 	return r.Status == ClaimDeferred && slices.Equal(r.ReasonCodes, []string{string(ReasonDuplicateEvent)})
 }
 
-// otherGauge tells whether an occurrence was measured by another source than the
+// measuredElsewhere tells whether an occurrence was measured by another source than the
 // judged one, or in another scope.
-func (j *judging) otherGauge(other *occurrenceRow) bool {
+func (j *judging) measuredElsewhere(other *occurrenceRow) bool {
 	return other.Source != j.occurrence.Source || other.Scope != j.occurrence.Scope
 }
 
-// sharesDay tells whether the judged days at the policy's station and other claimed
-// ones have a day in common.
-func (j *judging) sharesDay(p *policyRow, other *occurrenceRow) bool {
-	if j.occurrence.Kind != hazard.StationDay || other.Kind != hazard.StationDay {
-		return false
-	}
-	return other.OccurredAt.Sub(j.occurrence.OccurredAt).Abs() < time.Duration(p.Cover.Trigger.Days)*24*time.Hour
-}
-
-// counted tells whether a window of rain shares days with one that is claimed: a
-// day counts once. Two evaluations that saw different days may find both.
-func (j *judging) counted(p *policyRow) bool {
-	return slices.ContainsFunc(j.others[p.ID], func(c *claimRow) bool {
-		return c.counts() && j.happened[*c.OccurrenceID].Source == j.occurrence.Source && j.sharesDay(p, j.happened[*c.OccurrenceID])
-	})
+// sharesDay tells whether the judged occurrence at a station and another one have a
+// day in common.
+func (j *judging) sharesDay(other *occurrenceRow) bool {
+	return j.occurrence.Kind == hazard.StationDay && other.Kind == hazard.StationDay && j.occurrence.run().Overlaps(other.run())
 }
 
 // counts tells whether a claim holds its occurrence: it does until it is

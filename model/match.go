@@ -1,6 +1,7 @@
 package model
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -146,7 +147,7 @@ func happened(ctx context.Context, db bun.IDB, ids []uuid.UUID) ([]happening, er
 	for i, row := range rows {
 		list[i] = happening{row, row.facts(of[row.ID])}
 	}
-	return list, nil
+	return list, stationFacts(ctx, db, list)
 }
 
 // occurrence reads one occurrence with its facts, inside the unit; a merged one
@@ -164,7 +165,9 @@ func (u *unit) occurrence(ctx context.Context, id uuid.UUID) (*occurrenceRow, tr
 	if err != nil {
 		return nil, trigger.Occurrence{}, fmt.Errorf("read occurrence: %w", err)
 	}
-	return row, row.facts(observations), nil
+	loaded := []happening{{row, row.facts(observations)}}
+	err = stationFacts(ctx, u, loaded)
+	return row, loaded[0].facts, err
 }
 
 // boxQuery finds policies by box. Each occurrence brings its boxes; the index
@@ -211,15 +214,22 @@ func candidateQuery(db bun.IDB, happened []happening) *bun.RawQuery {
 }
 
 // candidates are the policies each occurrence may concern: those whose box it
-// touches, and those with claims for it that it may change.
+// touches, those that an index at their station can pay, and those with claims for it that it may change.
 func candidates(ctx context.Context, db bun.IDB, happened []happening) (map[uuid.UUID][]uuid.UUID, error) {
-	found := make(map[uuid.UUID][]uuid.UUID)
+	found, err := stationCandidates(ctx, db, happened)
+	if err != nil {
+		return nil, err
+	}
 	var pairs []struct{ OccurrenceID, ID uuid.UUID }
 	if err := candidateQuery(db, happened).Scan(ctx, &pairs); err != nil {
 		return nil, explain(fmt.Errorf("find candidates: %w", err))
 	}
 	for _, pair := range pairs {
 		found[pair.OccurrenceID] = append(found[pair.OccurrenceID], pair.ID)
+	}
+	for of, ids := range found {
+		slices.SortFunc(ids, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
+		found[of] = slices.Compact(ids)
 	}
 	return found, nil
 }
@@ -278,7 +288,7 @@ func (s *Service) hits(ctx context.Context, row *occurrenceRow, facts trigger.Oc
 	for _, p := range policies {
 		d := trigger.Evaluate(p.Cover, p.covered(), p.PayableFrom, facts)
 		changed := p.Owed != nil && (row.withRetracted != nil || facts.Storm != nil && d.Amount > *p.Owed)
-		if p.Waits || changed || d.Met && p.Claims == 0 {
+		if p.Waits || changed || (d.Met || d.Reason == trigger.EvidenceNeeded) && p.Claims == 0 {
 			hits = append(hits, p.ID)
 		}
 	}

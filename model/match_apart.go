@@ -8,15 +8,11 @@ import (
 	"github.com/google/uuid"
 )
 
-// EvaluatePolicies decides some policies for one occurrence, or for the rain at one
-// station: a part of a slice that failed. A part that fails is split again, so a policy
+// EvaluatePolicies decides some policies for one occurrence: a part of a slice that failed. A part that fails is split again, so a policy
 // that cannot be decided ends in a job of its own, which is tried again, and holds up
 // no other.
 type EvaluatePolicies struct {
-	Occurrence string   `json:"occurrence,omitempty"` // empty for a station
-	Scope      string   `json:"scope,omitempty"`
-	Source     string   `json:"source,omitempty"`
-	Station    string   `json:"station,omitempty"`
+	Occurrence string   `json:"occurrence,omitempty"`
 	Policies   []string `json:"policies"`
 }
 
@@ -27,12 +23,7 @@ func (EvaluatePolicies) Kind() string { return "evaluate_policies" }
 // number of times.
 func (s *Service) EvaluatePolicies(ctx context.Context, job EvaluatePolicies) error {
 	ids := nounPolicy.parseAll(job.Policies)
-	err := guarded(func() error {
-		if job.Occurrence == "" {
-			return s.evaluateAtGauge(ctx, gauge{job.Scope, job.Source, job.Station}, ids)
-		}
-		return s.evaluateFor(ctx, job.Occurrence, ids)
-	})
+	err := guarded(func() error { return s.evaluateFor(ctx, job.Occurrence, ids) })
 	if err != nil && len(ids) == 1 {
 		return fmt.Errorf("policy %s: %w", job.Policies[0], err)
 	}

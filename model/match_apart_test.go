@@ -22,8 +22,6 @@ func matchApart(t *testing.T, b *modeltest.Bundle) (left []model.EvaluatePolicie
 		switch job := next.(type) {
 		case model.EvaluateOccurrences:
 			require.NoError(t, b.Service.Evaluate(t.Context(), model.EvaluateOccurrences{Occurrences: job.Occurrences}))
-		case model.EvaluateStations:
-			require.NoError(t, b.Service.EvaluateRain(t.Context(), job))
 		case model.EvaluatePolicies:
 			if err := b.Service.EvaluatePolicies(t.Context(), job); err != nil {
 				left, failures = append(left, job), append(failures, err)
@@ -114,10 +112,10 @@ func TestPolicyAtAStationThatFailsHoldsUpNoOther(t *testing.T) {
 	bad := policies[1]
 	_, err := b.DB.Pool.Exec(t.Context(), "update policies set cover = jsonb_set(cover::jsonb, '{limit}', '\"much\"')::json where id = $1", keyOf(bad))
 	require.NoError(t, err)
-	b.After(12 * 24 * time.Hour)
+	b.After(14 * 24 * time.Hour)
 	day := policies[0].EffectiveAt.Truncate(24*time.Hour).AddDate(0, 0, 9)
-	b.Observe(modeltest.StationDay(policies[0].Cover.Place.Station, day, "180"))
-	failsAlone(t, b, policies, bad, "station", fmt.Sprintf("update policies set cover = (select cover from policies where id = '%s') where id = '%s'", keyOf(policies[0]), keyOf(bad)))
+	b.Observe(spell(policies[0], day, "180")...)
+	failsAlone(t, b, policies, bad, "read candidates", fmt.Sprintf("update policies set cover = (select cover from policies where id = '%s') where id = '%s'", keyOf(policies[0]), keyOf(bad)))
 }
 
 func TestDatabaseThatIsAwayFailsTheJobAndSplitsNothing(t *testing.T) {

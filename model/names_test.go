@@ -28,6 +28,13 @@ func TestNamesOfDifferentKindsNeverMeet(t *testing.T) {
 	quake := modeltest.Quake(name, at, epicentre, "6.4")
 	storm := modeltest.Fix(name, at, miami, "70")
 	wet := modeltest.StationDay(flooded.Cover.Place.Station, day, "180")
+	var dry []wire.ObservationInput
+	for _, report := range dryAfter(wet) {
+		report.Source = "all"
+		dry = append(dry, report)
+	}
+	b.After(3 * 24 * time.Hour)
+	b.Observe(dry...)
 	kinds := []hazard.Kind{hazard.Earthquake, hazard.StormFix, hazard.StationDay}
 	for _, batch := range [][]wire.ObservationInput{{quake, storm, wet}, {storm, wet, quake}} {
 		for i := range batch {
@@ -36,7 +43,7 @@ func TestNamesOfDifferentKindsNeverMeet(t *testing.T) {
 		b.Observe(batch...)
 		b.Work()
 	}
-	require.Equal(t, len(kinds), b.Rows()["observations"])
+	require.Equal(t, len(kinds)+len(dry), b.Rows()["observations"])
 	require.Equal(t, len(kinds), b.Rows()["occurrences"])
 	for _, policy := range []*wire.Policy{shaken, blown, flooded} {
 		claim := b.OnlyClaim(policy)

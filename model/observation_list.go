@@ -5,7 +5,6 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"parapet/model/hazard"
 	"parapet/model/wire"
 )
 
@@ -22,8 +21,8 @@ func (s *Service) ObservationsByID(ctx context.Context, actor Actor, ids []strin
 	return byID(ctx, s, nounObservation, ids, actor.scoped, func(r *observationRow) (string, *wire.Observation) { return nounObservation.id(r.ID), r.public() })
 }
 
-// ListObservations are observations, the newest recorded first. A window of rain
-// has the days up to its last one, as many as the longest term counts. Errors:
+// ListObservations are observations, the newest recorded first. An
+// occurrence at a station has its days. Errors:
 // parameter_invalid, cursor_invalid; not_found for an unknown occurrence.
 func (s *Service) ListObservations(ctx context.Context, actor Actor, f HappenedFilter, in PageRequest) (*Page[wire.Observation], error) {
 	if err := s.authorize(ctx, actor, ScopeClaimsRead); err != nil {
@@ -50,9 +49,9 @@ func (s *Service) ListObservations(ctx context.Context, actor Actor, f HappenedF
 
 // observed narrows a query to the observations of an occurrence.
 func (r *occurrenceRow) observed(q *bun.SelectQuery) *bun.SelectQuery {
-	if station, last, ok := stationDay(r.SourceEventID); ok && r.Kind == hazard.StationDay {
-		return q.Where("o.station = ?", station).Where("o.source = ?", r.Source).Where("o.scope = ?", r.Scope).
-			Where("o.day between ?::date and ?::date", last.AddDate(0, 0, 1-longestWindow), last)
+	if r.Station != nil {
+		return q.Where("o.station = ?", *r.Station).Where("o.source = ?", r.Source).Where("o.scope = ?", r.Scope).
+			Where("o.day between ?::date and ?::date", r.OccurredAt, r.LastAt)
 	}
 	return q.Where("o.occurrence_id = ?", r.ID)
 }

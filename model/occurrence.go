@@ -15,7 +15,7 @@ import (
 )
 
 // occurrenceRow is one thing that happened: a quake, a storm with all its fixes,
-// a rain window at a station. Its facts are its observations.
+// a wet spell, month or dekad at a station. Its facts are its observations.
 type occurrenceRow struct {
 	bun.BaseModel `bun:"table:occurrences,alias:oc"`
 
@@ -27,12 +27,14 @@ type occurrenceRow struct {
 	Source        string
 	SourceEventID string
 	Kind          hazard.Kind
-	OccurredAt    time.Time // the first moment; a window's last day
-	LastAt        time.Time
+	OccurredAt    time.Time // the first moment; at a station the first day
+	LastAt        time.Time // the last moment; at a station the last day
 	Stage         trigger.Stage
 	SourceVersion string
 	MergedInto    *uuid.UUID `bun:"type:uuid"`
 	FinalTrackAt  *time.Time // when the storm's whole final track was reported
+	Station       *string    // of rain
+	Definition    *string    // what one occurrence at a station is; see trigger.Definition
 
 	withRetracted *trigger.Occurrence // the facts if nothing had been retracted; nil where nothing was
 }
@@ -86,7 +88,7 @@ func (r *occurrenceRow) factsOf(observations []observationRow) trigger.Occurrenc
 			storm.Fixes = append(storm.Fixes, observations[i].fix())
 		}
 		o.Storm = storm
-	case hazard.StationDay: // a window's facts are its days; see rain.go
+	case hazard.StationDay: // its facts are the days of its station; see rainFacts
 	}
 	return o
 }

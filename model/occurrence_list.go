@@ -105,6 +105,7 @@ func (r *occurrenceRow) public() *wire.Occurrence {
 		},
 		Source: r.Source, SourceEventID: r.SourceEventID, Kind: string(r.Kind), OccurredAt: r.OccurredAt, LastAt: r.LastAt,
 		Stage: string(r.Stage), SourceVersion: r.SourceVersion,
+		Station: r.Station, Definition: r.Definition,
 		MergedInto: nounOccurrence.optional(r.MergedInto), Sandbox: r.Scope != "",
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
+	"github.com/shopspring/decimal"
 	"github.com/uptrace/bun"
 
 	"parapet/model/money"
@@ -38,6 +39,9 @@ type policyRow struct {
 	Kind            string
 	Footprint       *string `bun:"type:box"`
 	Station         *string
+	Definition      *string          // what an occurrence at the station is; nil in a circle
+	Days            *int             // of a wet spell that are summed, 0 for months and dekads; nil in a circle
+	Threshold       *decimal.Decimal // the mildest of the terms; nil in a circle
 	// Of the occurrence that is being matched: whether its claims wait for something,
 	// how many hold it, and what the approved ones were granted on; nil without.
 	Waits  bool   `bun:",scanonly"`
@@ -123,7 +127,7 @@ func (u bindTx) insertPolicy(quote *quoteRow, in BindRequest) *policyRow {
 		row.Policyholder = quote.holder()
 	}
 	row.period(u.now)
-	row.settle(quote.Cover.Place)
+	row.settle(quote.Cover)
 	u.insert(row)
 	u.withinCapacity(row)
 	u.refuseInMoratorium(row)
@@ -162,13 +166,17 @@ func (r *policyRow) period(boundAt time.Time) {
 }
 
 // settle puts the policy on the map that matching asks.
-func (r *policyRow) settle(place trigger.Place) {
-	if box, ok := trigger.Footprint(place); ok {
+func (r *policyRow) settle(c trigger.Cover) {
+	if box, ok := trigger.Footprint(c.Place); ok {
 		text := pgBox(box)
 		r.Footprint = &text
 		return
 	}
-	r.Station = &place.Station
+	r.Station, r.Definition = &c.Place.Station, new(c.Trigger.Definition().String())
+	r.Days, r.Threshold = new(c.Trigger.Days), new(c.Payout.LowestThreshold())
+	if c.Trigger.Direction == trigger.AtMost {
+		r.Days = new(0)
+	}
 }
 
 func (r *policyRow) public(now time.Time, claims policyClaims) *wire.Policy {

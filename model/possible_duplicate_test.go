@@ -117,7 +117,7 @@ func TestDaysOfTwoSourcesAtAStationPayOnce(t *testing.T) {
 			b.After(20 * 24 * time.Hour)
 			station := policy.Cover.Place.Station
 			rain := func(source string, first int) {
-				for i, mm := range []string{"250", "250"} {
+				for i, mm := range []string{"250", "250", "0", "0", "0"} {
 					day := modeltest.StationDay(station, today.AddDate(0, 0, first+i), mm)
 					day.Source = source
 					b.Observe(day)

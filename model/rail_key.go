@@ -41,6 +41,9 @@ func debtDigest(claim *claimRow, part int) *string {
 // sources contain neither colon nor slash.
 func (r *occurrenceRow) naturalKey() string {
 	key := r.Source + "/" + string(r.Kind) + "/" + r.SourceEventID
+	if _, definition, ok := r.stationOf(); ok {
+		key += "/" + definition.String()
+	}
 	if r.Scope != "" {
 		key = r.Scope + ":" + key
 	}

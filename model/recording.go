@@ -10,7 +10,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
-	"parapet/model/hazard"
 	"parapet/model/wire"
 )
 
@@ -109,6 +108,11 @@ func (r *recording) apply(ctx context.Context, source string, reported []*observ
 		if err := r.refresh(ctx, occurrences); err != nil {
 			return err
 		}
+		atStations, err := r.linkStations(ctx, source)
+		if err != nil {
+			return err
+		}
+		occurrences = append(occurrences, atStations...)
 	}
 	if r.wholeStorms {
 		completed, err := r.completeTracks(ctx, source, reported)
@@ -119,7 +123,7 @@ func (r *recording) apply(ctx context.Context, source string, reported []*observ
 		slices.SortFunc(occurrences, func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) })
 		occurrences = slices.Compact(occurrences)
 	}
-	r.wake(source, occurrences)
+	r.wake(occurrences)
 	return r.closeAroundChanges(ctx)
 }
 
@@ -213,23 +217,13 @@ func (r *recording) write(ctx context.Context) error {
 }
 
 // wake asks for the matching of what changed.
-func (r *recording) wake(source string, occurrences []uuid.UUID) {
-	if len(occurrences) > 0 {
-		job := EvaluateOccurrences{}
-		for _, id := range occurrences {
-			job.Occurrences = append(job.Occurrences, nounOccurrence.id(id))
-		}
-		r.enqueue(job)
+func (r *recording) wake(occurrences []uuid.UUID) {
+	if len(occurrences) == 0 {
+		return
 	}
-	stations := EvaluateStations{Scope: r.scope, Source: source}
-	seen := make(map[string]bool)
-	for _, row := range r.changed {
-		if row.Kind == hazard.StationDay && !seen[*row.Station] {
-			seen[*row.Station] = true
-			stations.Stations = append(stations.Stations, *row.Station)
-		}
+	job := EvaluateOccurrences{}
+	for _, id := range occurrences {
+		job.Occurrences = append(job.Occurrences, nounOccurrence.id(id))
 	}
-	if len(stations.Stations) > 0 {
-		r.enqueue(stations)
-	}
+	r.enqueue(job)
 }

@@ -50,7 +50,7 @@ func (j *judging) lostByRetraction(p *policyRow, d trigger.Determination) bool {
 	case all == nil:
 		return false
 	default:
-		before := trigger.Evaluate(p.Cover, p.covered(), p.PayableFrom, *all)
+		before := trigger.Evaluate(p.Cover, p.covered(), p.PayableFrom, j.occurrence.withoutPaid(*all, j.paid[p.ID]))
 		return before.Met && before.Amount > d.Amount
 	}
 }

@@ -313,7 +313,7 @@ func TestADayThatLosesItsRainIsNotWaitedFor(t *testing.T) {
 	day := modeltest.StationDay(policy.Cover.Place.Station, b.Now().Truncate(24*time.Hour).AddDate(0, 0, 10), "400")
 	day.Stage = trigger.Preliminary
 	b.After(20 * 24 * time.Hour)
-	b.Observe(day)
+	b.Observe(append(dryAfter(day), day)...)
 	b.Work()
 	require.Equal(t, "deferred", b.OnlyClaim(policy).Status)
 	day.Measures = map[string]wire.Measure{"temperature_max": {Value: "20", Unit: "degC"}}
@@ -368,11 +368,11 @@ func TestARetractedDayDeclinesAndHolds(t *testing.T) {
 			b.After(20 * 24 * time.Hour)
 			var days []wire.ObservationInput
 			for i := range 2 {
-				day := modeltest.StationDay(policy.Cover.Place.Station, first.AddDate(0, 0, i), "250")
+				day := modeltest.StationDay(policy.Cover.Place.Station, first.AddDate(0, 0, i), "100")
 				day.Stage, day.Revision = stage, new(int64(1))
 				days = append(days, day)
 			}
-			b.Observe(days...)
+			b.Observe(append(dryAfter(days[1]), days...)...)
 			b.Work()
 			b.Observe(wire.ObservationInput{Source: "ghcn", SourceEventID: days[0].SourceEventID, Kind: hazard.StationDay, Stage: trigger.Retracted})
 			b.Work()
@@ -384,7 +384,7 @@ func TestARetractedDayDeclinesAndHolds(t *testing.T) {
 			require.Equal(t, []string{"source_retracted"}, claim.Decision.ReasonCodes)
 			days[0].Revision, days[0].Stage = new(int64(2)), trigger.Final
 			days[1].Revision, days[1].Stage = new(int64(2)), trigger.Final
-			b.Observe(days...)
+			b.Observe(append(dryAfter(days[1]), days...)...)
 			b.Work()
 			require.Equal(t, "approved", b.Claims(policy)[1].Status)
 		})
@@ -448,13 +448,13 @@ func TestARetractedDayWaitsForTheDecisionThatReadIt(t *testing.T) {
 	policy := b.Cover("rain-excess", modeltest.Context{"days": 1})
 	day := modeltest.StationDay(policy.Cover.Place.Station, b.Now().Truncate(24*time.Hour).AddDate(0, 0, 10), "400")
 	b.After(20 * 24 * time.Hour)
-	b.Observe(day)
-	job, ok := b.Next().(model.EvaluateStations)
+	b.Observe(append(dryAfter(day), day)...)
+	job, ok := b.Next().(model.EvaluateOccurrences)
 	require.True(t, ok)
 	ctx := context.WithoutCancel(t.Context())
 	deciding := b.HoldPolicies() // a decision that has read the day waits for the policy
 	decided, retracted := make(chan error, 1), make(chan error, 1)
-	go func() { decided <- b.Service.EvaluateRain(ctx, job) }()
+	go func() { decided <- b.Service.Evaluate(ctx, job) }()
 	deciding.AwaitWaiter()
 	go func() {
 		gone := day

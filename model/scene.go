@@ -1,11 +1,13 @@
 package model
 
 import (
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
+	"parapet/model/hazard"
 	"parapet/model/internal/adjudicate"
 	"parapet/model/trigger"
 )
@@ -14,23 +16,37 @@ import (
 // matcher decides by, read without deciding. eyes is the partner whose policies
 // are looked at, empty for everybody's.
 type scene struct {
-	happening // for rain the row alone: each policy has a window of its own
+	happening // for as-if rain the row alone: what it is depends on a policy's definition
 
 	eyes string
 	now  time.Time
-	mere bool      // it did not happen
-	rain *rainfall // of rain only
+	mere bool          // it did not happen
+	rain *supposedRain // of as-if rain only
 
 	claims map[uuid.UUID]*claimRow // by policy: the claim made of it
+	paid   map[uuid.UUID][]paidRun // by policy: days at stations that were paid for
 }
 
-// rainfall is what was measured at a gauge.
-type rainfall struct {
-	gauge
+// supposedRain is days at a station on top of what was reported there.
+type supposedRain struct {
+	station
+	given trigger.DayRun // from the first supposed day to the last
+	days  []hazard.Day   // reported and supposed, in order
+}
 
-	rows  []observationRow // by day
-	last  time.Time        // the last day of the window that is looked at; as if, of the days given
-	taken map[uuid.UUID][]takenWindow
+// occurrences are those of a definition that the supposed days make or change. Dry days
+// are supposed behind the last day that is known, so that a spell ends; without any
+// spell it is one without days.
+func (r *supposedRain) occurrences(d trigger.Definition) []trigger.RainOccurrence {
+	days := slices.Clip(r.days)
+	for next := days[len(days)-1].Date.AddDate(0, 0, 1); len(days) < len(r.days)+d.DryDays; next = next.AddDate(0, 0, 1) {
+		days = append(days, hazard.Day{Date: next})
+	}
+	found := slices.DeleteFunc(d.Occurrences(r.name, days), func(o trigger.RainOccurrence) bool { return !o.Run().Overlaps(r.given) })
+	if len(found) == 0 {
+		found = append(found, trigger.RainOccurrence{Station: r.name, Definition: d, First: r.given.First, Last: r.given.Last, After: days})
+	}
+	return found
 }
 
 // verdict is what a scene means for a policy.
@@ -40,7 +56,6 @@ type verdict struct {
 	d        trigger.Determination
 	decision adjudicate.Decision // what would be decided now
 	late     bool                // met, but its reporting window is over
-	shares   *time.Time          // the last day of a claimed window that shares days with this one
 	claim    *claimRow
 }
 
@@ -68,7 +83,7 @@ func (v *verdict) payable() int64 {
 }
 
 // verdicts judges a policy by the rules of the matcher: one verdict, or one for
-// each window of rain that would pay.
+// each occurrence of as-if rain that would pay.
 func (sc *scene) verdicts(p *policyRow) []verdict {
 	var list []verdict
 	left := p.LimitRemaining
@@ -78,12 +93,9 @@ func (sc *scene) verdicts(p *policyRow) []verdict {
 		if v.d.OccurredAt.IsZero() { // the policy looks at another kind of event
 			v.d.OccurredAt = sc.row.OccurredAt
 		}
-		weighed := p.weigh(facts, v.d)
+		weighed := p.weigh(v.d)
 		weighed.Remaining = left
 		v.late = weighed.Met && !p.opens(v.d, sc.now)
-		if last, shares := sc.shares(p); shares && weighed.Met && v.claim == nil {
-			v.shares, weighed.Same = &last, true
-		}
 		if v.late {
 			weighed.Met, weighed.Reason = false, string(trigger.OutsidePeriod)
 		}
@@ -94,32 +106,27 @@ func (sc *scene) verdicts(p *policyRow) []verdict {
 	return list
 }
 
-// seenBy are the facts as a policy's term looks at them.
+// seenBy are the facts as a policy's term looks at them: of as-if rain those that would
+// pay, or the last ones when none would.
 func (sc *scene) seenBy(p *policyRow) []trigger.Occurrence {
 	if sc.rain == nil {
-		return []trigger.Occurrence{sc.facts}
+		return []trigger.Occurrence{sc.row.withoutPaid(sc.facts, sc.paid[p.ID])}
 	}
-	key := windowKey{sc.rain.gauge, sc.rain.last, p.Cover.Trigger.Days}
-	var seen []trigger.Occurrence
-	if sc.mere && p.Station != nil && *p.Station == sc.rain.station {
-		for _, w := range sc.rain.paying(p, rainOf(sc.rain.rows), sc.rain.taken[p.ID]) {
-			of := key
-			of.last = w.Last()
-			seen = append(seen, of.facts(sc.rain.rows))
+	var all, paying []trigger.Occurrence
+	for _, o := range sc.rain.occurrences(p.Cover.Trigger.Definition()) {
+		facts := trigger.Occurrence{
+			Source: sc.row.Source, SourceEventID: sc.rain.eventID(o.First), SourceVersion: sc.row.SourceVersion, Stage: trigger.Final, Rain: &o,
+		}
+		facts = sc.row.withoutPaid(facts, sc.paid[p.ID])
+		all = append(all, facts)
+		if trigger.Evaluate(p.Cover, p.covered(), p.PayableFrom, facts).Met {
+			paying = append(paying, facts)
 		}
 	}
-	if len(seen) == 0 {
-		seen = append(seen, key.facts(sc.rain.rows))
+	if len(paying) > 0 {
+		return paying
 	}
-	return seen
-}
-
-// shares tells whether the window shares days with another one that was claimed.
-func (sc *scene) shares(p *policyRow) (time.Time, bool) {
-	if sc.rain == nil || sc.mere {
-		return time.Time{}, false
-	}
-	return windowKey{sc.rain.gauge, sc.rain.last, p.Cover.Trigger.Days}.sharing(sc.rain.taken[p.ID])
+	return all[len(all)-1:]
 }
 
 // own narrows a query to what is looked at.

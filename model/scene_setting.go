@@ -2,14 +2,14 @@ package model
 
 import (
 	"context"
-	"fmt"
+	"maps"
 	"slices"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
-	"parapet/model/hazard"
+	"parapet/model/trigger"
 )
 
 // past is the scene of an occurrence that was recorded; a merged one leads to the
@@ -25,14 +25,17 @@ func past(ctx context.Context, db bun.IDB, row *occurrenceRow, eyes string, now 
 // pasts are the scenes of several occurrences, by the ids they were asked by.
 func pasts(ctx context.Context, db bun.IDB, rows []*occurrenceRow, eyes string, now time.Time) (map[uuid.UUID]*scene, error) {
 	all := make(map[uuid.UUID]*scene, len(rows))
-	var rain []*occurrenceRow
 	var ids []uuid.UUID
 	for _, row := range rows {
-		if row.Kind == hazard.StationDay {
-			rain = append(rain, row)
+		if row.Version > 0 {
+			ids = append(ids, row.stands())
 			continue
 		}
-		ids = append(ids, row.stands())
+		happened, err := unrecorded(ctx, db, row)
+		if err != nil {
+			return nil, err
+		}
+		all[row.ID] = &scene{happening: happened, eyes: eyes, now: now}
 	}
 	happened, err := happened(ctx, db, ids)
 	if err != nil {
@@ -44,19 +47,14 @@ func pasts(ctx context.Context, db bun.IDB, rows []*occurrenceRow, eyes string, 
 			all[row.ID] = &scene{happening: happened[at], eyes: eyes, now: now}
 		}
 	}
-	days, err := windowDays(ctx, db, rain)
-	if err != nil {
-		return nil, err
-	}
-	for _, row := range rain {
-		station, last, ok := stationDay(row.SourceEventID)
-		if !ok {
-			return nil, fmt.Errorf("window %q names no station and day", row.SourceEventID)
-		}
-		fell := &rainfall{gauge: gauge{row.Scope, row.Source, station}, rows: days[row.ID], last: last}
-		all[row.ID] = &scene{happening: happening{row: row}, eyes: eyes, now: now, rain: fell}
-	}
 	return all, nil
+}
+
+// unrecorded is a day at a station that lies in no occurrence.
+func unrecorded(ctx context.Context, db bun.IDB, row *occurrenceRow) (happening, error) {
+	loaded := []happening{{row: row}}
+	err := stationFacts(ctx, db, loaded)
+	return loaded[0], err
 }
 
 // stands is the id under which an occurrence stands now.
@@ -65,28 +63,6 @@ func (r *occurrenceRow) stands() uuid.UUID {
 		return *r.MergedInto
 	}
 	return r.ID
-}
-
-// longestWindow bounds the days that are read for the windows to one day.
-const longestWindow = 400
-
-// windowDays are the days of windows that happened, in order.
-func windowDays(ctx context.Context, db bun.IDB, of []*occurrenceRow) (map[uuid.UUID][]observationRow, error) {
-	if len(of) == 0 {
-		return nil, nil
-	}
-	all := together(of, func(window *occurrenceRow) *bun.SelectQuery {
-		return window.observed(db.NewSelect().Model((*observationRow)(nil))).ColumnExpr("o.*").ColumnExpr("?::uuid as of", window.ID)
-	})
-	var found []observedRow
-	if err := db.NewSelect().TableExpr("(?) as o", all).ColumnExpr("o.*").OrderExpr("o.day").Scan(ctx, &found); err != nil {
-		return nil, fmt.Errorf("read days: %w", err)
-	}
-	days := make(map[uuid.UUID][]observationRow, len(of))
-	for i := range found {
-		days[found[i].Of] = append(days[found[i].Of], found[i].observationRow)
-	}
-	return days, nil
 }
 
 // might is the scene of what did not happen.
@@ -110,25 +86,27 @@ func might(ctx context.Context, db bun.IDB, in *AsIf, at, eyes string, now time.
 	if in.Rain == nil {
 		return sc, nil
 	}
-	sc.rain = &rainfall{gauge: gauge{eyes, first.Source, *first.Station}, last: *last.Day}
+	sc.rain = &supposedRain{
+		station: station{"", first.Source, *first.Station}, given: trigger.DayRun{First: first.Day.UTC(), Last: last.Day.UTC()},
+	}
 	return sc, sc.rain.overlay(ctx, db, rows)
 }
 
-// overlay lays as-if days over the reported ones.
-func (r *rainfall) overlay(ctx context.Context, db bun.IDB, asIf []observationRow) error {
-	from, to := asIf[0].Day.AddDate(0, 0, -longestWindow), asIf[len(asIf)-1].Day.AddDate(0, 0, longestWindow)
-	reported, err := gauge{"", r.source, r.station}.between(ctx, db, from, to)
+// reportedAround is how many days before and behind the supposed ones are read of what
+// was reported: a spell that they join may be as long.
+const reportedAround = 400
+
+// overlay lays supposed days over the reported ones.
+func (r *supposedRain) overlay(ctx context.Context, db bun.IDB, supposed []observationRow) error {
+	reported, err := r.read(ctx, db, r.given.First.AddDate(0, 0, -reportedAround), r.given.Last.AddDate(0, 0, reportedAround))
 	if err != nil {
 		return err
 	}
-	days := make(map[time.Time]observationRow, len(reported)+len(asIf))
-	for _, row := range slices.Concat(reported, asIf) {
+	days := make(map[time.Time]observationRow, len(reported)+len(supposed))
+	for _, row := range slices.Concat(reported, supposed) {
 		days[row.Day.UTC()] = row
 	}
-	r.rows = make([]observationRow, 0, len(days))
-	for _, row := range days {
-		r.rows = append(r.rows, row)
-	}
-	slices.SortFunc(r.rows, func(a, b observationRow) int { return a.Day.Compare(*b.Day) })
+	rows := slices.SortedFunc(maps.Values(days), func(a, b observationRow) int { return a.Day.Compare(*b.Day) })
+	r.days = stationDays(rows).known(false)
 	return nil
 }

@@ -9,15 +9,41 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
+
+	"parapet/model/hazard"
 )
 
 // scenes are looked at together, through the same eyes: whatever their verdicts
 // need is read for all of them at once.
 type scenes []*scene
 
-// of are the scenes that happened, or might, without rain or of rain alone.
+// of are the scenes that happened, or might, at stations or elsewhere.
 func (all scenes) of(rain bool) scenes {
-	return slices.DeleteFunc(slices.Clone(all), func(sc *scene) bool { return (sc.rain != nil) != rain })
+	return slices.DeleteFunc(slices.Clone(all), func(sc *scene) bool { return (sc.row.Kind == hazard.StationDay) != rain })
+}
+
+// insuredAt is a station and the definition of occurrences that policies there count;
+// any definition when it is empty.
+type insuredAt struct{ scope, station, definition string }
+
+func (sc *scene) insuredAt() insuredAt {
+	if sc.rain != nil {
+		return insuredAt{sc.eyes, sc.rain.name, ""}
+	}
+	name, _, _ := stationDay(sc.row.SourceEventID)
+	return insuredAt{sc.row.Scope, name, *sc.row.Definition}
+}
+
+// query asks for the policies that are not archived.
+func (at insuredAt) query(db bun.IDB) *bun.SelectQuery {
+	q := db.NewSelect().Model((*policyRow)(nil)).Where("p.station = ?", at.station).Where("p.status <> ?", PolicyArchived)
+	if at.definition != "" {
+		q = q.Where("p.definition = ?", at.definition)
+	}
+	if at.scope != "" {
+		q = q.Where("p.partner = ?", at.scope)
+	}
+	return q
 }
 
 // happened are the scenes that were recorded, not supposed.
@@ -76,38 +102,39 @@ func (all scenes) near(ctx context.Context, db bun.IDB) (map[uuid.UUID][]uuid.UU
 	return candidates(ctx, db, looked)
 }
 
-// insured are the policies at the gauges where it rained.
+// insured are the policies at the stations where it rained.
 func (all scenes) insured(ctx context.Context, db bun.IDB) (map[uuid.UUID][]uuid.UUID, error) {
 	if len(all) == 0 {
 		return nil, nil
 	}
-	gauges := map[gauge]int{}
+	numbers := map[insuredAt]int{}
 	var each *bun.SelectQuery
 	for _, sc := range all {
-		if _, known := gauges[sc.rain.gauge]; known {
+		at := sc.insuredAt()
+		if _, known := numbers[at]; known {
 			continue
 		}
-		q := sc.own(sc.rain.insured(db, (*policyRow)(nil)).Column("id").ColumnExpr("? as gauge", len(gauges)))
-		if gauges[sc.rain.gauge] = len(gauges); each == nil {
+		q := sc.own(at.query(db).Column("id").ColumnExpr("? as number", len(numbers)))
+		if numbers[at] = len(numbers); each == nil {
 			each = q
 		} else {
 			each = each.UnionAll(q)
 		}
 	}
 	var found []struct {
-		ID    uuid.UUID
-		Gauge int
+		ID     uuid.UUID
+		Number int
 	}
 	if err := db.NewSelect().TableExpr("(?) as p", each).OrderExpr("p.id").Scan(ctx, &found); err != nil {
 		return nil, fmt.Errorf("read policies at stations: %w", err)
 	}
-	at := make([][]uuid.UUID, len(gauges))
+	at := make([][]uuid.UUID, len(numbers))
 	for _, f := range found {
-		at[f.Gauge] = append(at[f.Gauge], f.ID)
+		at[f.Number] = append(at[f.Number], f.ID)
 	}
 	insured := make(map[uuid.UUID][]uuid.UUID, len(all))
 	for _, sc := range all {
-		insured[sc.row.ID] = slices.Clone(at[gauges[sc.rain.gauge]])
+		insured[sc.row.ID] = slices.Clone(at[numbers[sc.insuredAt()]])
 	}
 	return insured, nil
 }
@@ -129,26 +156,16 @@ func (all scenes) among(ctx context.Context, db bun.IDB, ids []uuid.UUID, narrow
 	if len(policies) == 0 {
 		return nil, nil
 	}
-	if err := all.of(true).taken(ctx, db, policies); err != nil {
-		return nil, err
+	if atStations := all.of(true); len(atStations) > 0 {
+		paid, err := paidRuns(ctx, db, policies)
+		if err != nil {
+			return nil, err
+		}
+		for _, sc := range atStations {
+			sc.paid = paid
+		}
 	}
 	return policies, all.claimed(ctx, db, policies)
-}
-
-// taken reads the windows of rain that policies claimed already.
-func (all scenes) taken(ctx context.Context, db bun.IDB, policies []*policyRow) error {
-	if len(all) == 0 {
-		return nil
-	}
-	sources := make([]string, len(all))
-	for i, sc := range all {
-		sources[i] = sc.rain.source
-	}
-	taken, err := takenWindows(ctx, db, sources, policies)
-	for _, sc := range all {
-		sc.rain.taken = taken[sc.rain.source]
-	}
-	return err
 }
 
 // claimOf is a claim of an occurrence, under the name that the occurrence has now.

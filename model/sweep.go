@@ -9,8 +9,6 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
-
-	"parapet/model/hazard"
 )
 
 // How many rows one transaction of a sweep moves: one by one, and in sets.
@@ -247,10 +245,6 @@ func (u *unit) reviewClaims(ctx context.Context) (int, error) {
 		id := row.ID
 		if row.MergedInto != nil {
 			id = *row.MergedInto
-		}
-		if station, _, ok := stationDay(row.SourceEventID); ok && row.Kind == hazard.StationDay {
-			u.enqueue(EvaluateStations{Scope: row.Scope, Source: row.Source, Stations: []string{station}})
-			continue
 		}
 		u.enqueue(EvaluateOccurrences{Occurrences: []string{nounOccurrence.id(id)}})
 	}

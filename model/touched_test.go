@@ -94,7 +94,7 @@ func happenings(t *testing.T, b *modeltest.Bundle) (ids []string) {
 
 // sundry is what happened to policies of two partners: earthquakes, of which one is
 // too weak, one far away, one rehearsed and one turns out to be another; two storms;
-// windows of rain that share days.
+// three wet spells.
 func sundry(t *testing.T, b *modeltest.Bundle) (occurrences []string) {
 	t.Helper()
 	station := b.Cover("rain-excess", modeltest.Context{"days": 2}).Cover.Place.Station
@@ -117,8 +117,8 @@ func sundry(t *testing.T, b *modeltest.Bundle) (occurrences []string) {
 		fixed := at.Add(time.Duration(i) * betweenFixes)
 		b.Observe(modeltest.Fix("AL01", fixed, miami, "140"), modeltest.Fix("AL02", fixed, miami, "30"))
 	}
-	for i := range 8 {
-		b.Observe(modeltest.StationDay(station, b.Now().Truncate(day).AddDate(0, 0, i-9), "200"))
+	for i := range 12 {
+		b.Observe(modeltest.StationDay(station, b.Now().Truncate(day).AddDate(0, 0, i-13), []string{"200", "0", "0", "0", "100", "0", "0", "0", "250", "0", "0", "0"}[i]))
 	}
 	_, _, err := b.Service.RecordObservation(t.Context(), b.Acme, modeltest.Quake("us5", at, hualien, "7"), true)
 	require.NoError(t, err)

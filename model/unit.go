@@ -127,6 +127,20 @@ func (u *unit) renew(ctx context.Context) error {
 	return nil
 }
 
+func minTime(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+func maxTime(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
 // fresh is the header of a new row of a partner.
 func (u *unit) fresh(partner string) header {
 	u.records++

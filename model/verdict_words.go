@@ -30,11 +30,15 @@ func (v *verdict) public() *wire.Explanation {
 	return e
 }
 
-// unmeasured tells whether days of the window are missing, so that nothing can be
-// said.
-func (v *verdict) unmeasured() bool {
-	return v.facts.Quake == nil && v.facts.Storm == nil && v.facts.Window == nil &&
-		v.policy.Cover.Trigger.Kind == hazard.StationDay
+// isWindow tells whether the occurrence is a window of days, as rain was judged before
+// wet spells and periods of the calendar. Nothing can be said of it any more.
+func (v *verdict) isWindow() bool {
+	return v.facts.Quake == nil && v.facts.Storm == nil && v.facts.Rain == nil && v.policy.Cover.Trigger.Kind == hazard.StationDay
+}
+
+// isIncomplete tells whether days of the month or dekad are missing or still to come.
+func (v *verdict) isIncomplete() bool {
+	return v.d.Reason == trigger.EvidenceNeeded || v.d.Reason == trigger.SourcePreliminary
 }
 
 // retracted tells whether the source withdrew everything it had reported.
@@ -47,13 +51,20 @@ func (v *verdict) reasons() []string {
 		return v.claim.ReasonCodes
 	case v.retracted():
 		return []string{string(ReasonSourceRetracted)}
-	case v.unmeasured():
-		return []string{string(ReasonEvidenceNeeded)}
+	case v.isWindow() || v.isIncomplete():
+		return []string{v.incompleteReason()}
 	case !v.d.Met && slices.Equal(v.decision.Reasons, []string{adjudicate.ReasonSourceProvisional}):
 		return []string{string(v.d.Reason), adjudicate.ReasonSourceProvisional}
 	default:
 		return v.decision.Reasons
 	}
+}
+
+func (v *verdict) incompleteReason() string {
+	if v.isWindow() {
+		return string(ReasonEvidenceNeeded)
+	}
+	return string(v.d.Reason)
 }
 
 // sentences tell what was measured, what that means under the terms, and what is
@@ -71,11 +82,10 @@ func (v *verdict) measuredSentence(said wire.Determination) string {
 	switch {
 	case v.retracted():
 		return fmt.Sprintf("%s retracted what it reported of %s.", v.facts.Source, v.facts.SourceEventID)
-	case v.unmeasured():
-		return fmt.Sprintf("Of the %d days that the policy counts some have no measurement.", p.Cover.Trigger.Days)
+	case v.isWindow():
+		return fmt.Sprintf("%s reported days to %s, which were judged as one window.", v.facts.Source, v.d.OccurredAt.Format(time.DateOnly))
 	case said.Index != nil && p.Cover.Trigger.Kind == hazard.StationDay:
-		return fmt.Sprintf("%s measured %s %s at the station in the %d days to %s.", v.facts.Source, said.Index.Value, said.Index.Unit,
-			p.Cover.Trigger.Days, v.d.OccurredAt.Format(time.DateOnly))
+		return v.rainSentence(said)
 	default:
 		return observedSentence(p, v.facts, v.d)
 	}
@@ -94,17 +104,31 @@ func (v *verdict) termsSentence(said wire.Determination) string {
 			p.EffectiveAt.Format(time.RFC3339Nano), p.ends().Format(time.RFC3339Nano), v.d.OccurredAt.UTC().Format(time.RFC3339Nano))
 	case trigger.WaitingPeriod:
 		return fmt.Sprintf("It happened in the waiting period, which ends at %s.", p.PayableFrom.Format(time.RFC3339))
+	case trigger.EvidenceNeeded:
+		return fmt.Sprintf("So the trigger cannot be judged before the missing days are reported: %d.", v.facts.Rain.Missing())
+	case trigger.SourcePreliminary:
+		return "So the trigger is judged when every day is final."
 	case trigger.OutsidePlace:
 	}
 	return v.placeSentence()
+}
+
+// rainSentence says which days make up the index.
+func (v *verdict) rainSentence(said wire.Determination) string {
+	first, last := v.d.FirstDay, v.d.LastDay
+	if first.IsZero() {
+		return fmt.Sprintf("%s measured no days at the station that count: the index is %s %s.", v.facts.Source, said.Index.Value, said.Index.Unit)
+	}
+	return fmt.Sprintf("%s measured %s %s at the station from %s to %s.", v.facts.Source, said.Index.Value, said.Index.Unit,
+		first.Format(time.DateOnly), last.Format(time.DateOnly))
 }
 
 func (v *verdict) placeSentence() string {
 	switch {
 	case v.retracted():
 		return "So no trigger is met by it."
-	case v.unmeasured():
-		return "So the trigger cannot be judged."
+	case v.isWindow():
+		return "Only its claim tells what it paid."
 	case v.d.DistanceKM != nil && v.d.RadiusKM != nil && *v.d.DistanceKM > *v.d.RadiusKM:
 		return fmt.Sprintf("That is outside the insured circle of %g km: %.2f km too far.", *v.d.RadiusKM, *v.d.DistanceKM-*v.d.RadiusKM)
 	case v.d.DistanceKM != nil && v.facts.Quake != nil && v.facts.Quake.DepthKM != nil && v.policy.Cover.Trigger.MaximumDepthKM != nil:
@@ -119,8 +143,6 @@ func (v *verdict) moneySentence() string {
 	switch {
 	case v.late:
 		return fmt.Sprintf("Nothing is paid: claims could be reported until %s.", v.policy.ReportableUntil.Format(time.RFC3339))
-	case v.shares != nil:
-		return fmt.Sprintf("Nothing is paid: the window shares days with the one to %s, which was claimed; a day counts once.", v.shares.Format(time.DateOnly))
 	case !v.d.Met || v.d.Amount == 0:
 		return "Nothing is paid."
 	case v.decision.Outcome == adjudicate.Defer:

@@ -18,10 +18,12 @@ func TestRainExcessPaysNothingInItsFirstSevenDays(t *testing.T) {
 	b.After(12 * 24 * time.Hour)
 	require.Equal(t, "in_force", b.Policy(policy.ID).CoverPhase)
 	first := wholeDay(policy.EffectiveAt.AddDate(0, 0, 7))
-	rain(b, policy, first.AddDate(0, 0, -1), "180")
+	rain(b, policy, first.AddDate(0, 0, -1), "180", "0", "0", "0", "0")
 	require.Empty(t, b.Claims(policy), "the last day that touches the waiting period")
 	rain(b, policy, first, "180")
-	require.Equal(t, "approved", b.OnlyClaim(policy).Status, "the first day after it")
+	claim := b.OnlyClaim(policy)
+	require.Equal(t, "approved", claim.Status, "the first day after it")
+	require.Equal(t, "180", claim.Determination.Index.Value, "the day before is of the same spell and does not count")
 }
 
 // wholeDay is the first UTC day that lies wholly after a time.

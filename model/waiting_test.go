@@ -112,15 +112,13 @@ func TestWhatIsDecidedIsNotTouchedAgain(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	shaken, flooded := b.Cover("quake-circle", nil), b.Cover("rain-excess", modeltest.Context{"days": 1})
-	b.After(3 * 24 * time.Hour)
+	b.After(6 * 24 * time.Hour)
 	shake(b, "us1", "6.4", trigger.Final)
-	rain(b, flooded, flooded.EffectiveAt.Truncate(24*time.Hour).AddDate(0, 0, 1), "180")
-	job := model.EvaluateOccurrences{Occurrences: []string{b.OnlyClaim(shaken).Occurrence.ID}}
-	require.NotEmpty(t, b.Claims(flooded))
+	rain(b, flooded, flooded.EffectiveAt.Truncate(24*time.Hour).AddDate(0, 0, 1), "180", "0", "0", "0")
+	job := model.EvaluateOccurrences{Occurrences: []string{b.OnlyClaim(shaken).Occurrence.ID, b.OnlyClaim(flooded).Occurrence.ID}}
 
 	before := touched(t, b)
 	require.NoError(t, b.Service.Evaluate(t.Context(), job))
-	require.NoError(t, b.Service.EvaluateRain(t.Context(), model.EvaluateStations{Source: "ghcn", Stations: []string{flooded.Cover.Place.Station}}))
 	require.Equal(t, before, touched(t, b))
 }
 

@@ -21,7 +21,7 @@ type claimRequest struct {
 
 type sourceEventFields struct {
 	Source string `json:"source" example:"usgs"`
-	ID     string `json:"id" doc:"The source's own id of the event; for rain <station>/<last day>." example:"us1000chhc"`
+	ID     string `json:"id" doc:"The source's own id of the event; for rain <station>/<any day of it>." example:"us1000chhc"`
 }
 
 func (in *claimRequest) model() model.ClaimRequest {

@@ -2236,6 +2236,52 @@ func (ec *executionContext) fieldContext_Occurrence_mergedInto(_ context.Context
 	return graphql.NewScalarFieldContext("Occurrence", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
+func (ec *executionContext) _Occurrence_station(ctx context.Context, field graphql.CollectedField, obj *node.Occurrence) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Occurrence_station(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Station, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Occurrence_station(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Occurrence", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Occurrence_definition(ctx context.Context, field graphql.CollectedField, obj *node.Occurrence) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Occurrence_definition(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Definition, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Occurrence_definition(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Occurrence", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
 func (ec *executionContext) _Occurrence_sandbox(ctx context.Context, field graphql.CollectedField, obj *node.Occurrence) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -4026,6 +4072,16 @@ func (ec *executionContext) _Occurrence(ctx context.Context, sel ast.SelectionSe
 			}
 		case "mergedInto":
 			out.Values[i] = ec._Occurrence_mergedInto(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "station":
+			out.Values[i] = ec._Occurrence_station(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "definition":
+			out.Values[i] = ec._Occurrence_definition(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}

@@ -870,6 +870,7 @@ type ComplexityRoot struct {
 
 	Occurrence struct {
 		CreatedAt     func(childComplexity int) int
+		Definition    func(childComplexity int) int
 		ID            func(childComplexity int) int
 		Kind          func(childComplexity int) int
 		LastAt        func(childComplexity int) int
@@ -882,6 +883,7 @@ type ComplexityRoot struct {
 		SourceEventID func(childComplexity int) int
 		SourceVersion func(childComplexity int) int
 		Stage         func(childComplexity int) int
+		Station       func(childComplexity int) int
 		UpdatedAt     func(childComplexity int) int
 		Version       func(childComplexity int) int
 	}
@@ -5283,6 +5285,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Occurrence.CreatedAt(childComplexity), true
+	case "Occurrence.definition":
+		if e.ComplexityRoot.Occurrence.Definition == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Occurrence.Definition(childComplexity), true
 	case "Occurrence.id":
 		if e.ComplexityRoot.Occurrence.ID == nil {
 			break
@@ -5365,6 +5373,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Occurrence.Stage(childComplexity), true
+	case "Occurrence.station":
+		if e.ComplexityRoot.Occurrence.Station == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Occurrence.Station(childComplexity), true
 	case "Occurrence.updatedAt":
 		if e.ComplexityRoot.Occurrence.UpdatedAt == nil {
 			break
@@ -9164,13 +9178,13 @@ enum ReasonCode {
   OPERATOR_DECISION
 }
 
-"What happened: one earthquake, one storm with all its fixes, one window of rain at a station."
+"What happened: one earthquake, one storm with all its fixes, one wet spell, month or dekad at a station."
 type OccurrenceBrief {
   "Id of the occurrence, occ_…."
   id: ID!
   "Who measured: usgs, nhc, ghcn."
   source: String!
-  "The source's own id; for rain <station>/<last day>."
+  "The source's own id; for rain <station>/<first day>, as it was first known."
   sourceEventId: String!
   "When it happened."
   occurredAt: DateTime!
@@ -10596,7 +10610,7 @@ type FieldError {
   ): Explanation
 }
 
-"One thing that happened: an earthquake, a storm with all its fixes, a window of rain at a station."
+"One thing that happened: an earthquake, a storm with all its fixes, a wet spell, month or dekad at a station."
 type Occurrence implements Node {
   "Id of the occurrence, occ_…."
   id: ID!
@@ -10608,13 +10622,13 @@ type Occurrence implements Node {
   version: Long!
   "Who reported it."
   source: String!
-  "The source's own id; for rain <station>/<last day>."
+  "The source's own id; for rain <station>/<first day>, as it was first known."
   sourceEventId: String!
   "What kind of observations it has."
   kind: ObservationKind!
-  "The first moment; a window's last day."
+  "The first moment; at a station the first day."
   occurredAt: DateTime!
-  "The last moment known."
+  "The last moment known; at a station the last day."
   lastAt: DateTime!
   "How settled it is: a storm is final when every fix is."
   stage: ObservationStage!
@@ -10622,6 +10636,10 @@ type Occurrence implements Node {
   sourceVersion: String!
   "Id of the occurrence it turned out to be; null while it stands for itself."
   mergedInto: ID
+  "The station; null but for rain."
+  station: String
+  "What one occurrence at the station is: month, dekad or spell/<wet_mm>/<dry_days>; null but for rain. Window is that of days that were judged before."
+  definition: String
   "Whether a partner rehearsed it; then that partner's policies alone are judged by it."
   sandbox: Boolean!
   """
@@ -10636,7 +10654,7 @@ type Occurrence implements Node {
     "Whether to list those whose trigger it missed, too."
     nearMisses: Boolean! = true
   ): ExplanationConnection
-  "What it is made of, the newest recorded first. For rain the days up to the last one."
+  "What it is made of, the newest recorded first. At a station its days."
   observations(
     "How many, 1 to 100; 25 when left out."
     first: Int
@@ -10916,7 +10934,7 @@ input OccurrenceRefInput {
 input SourceEventInput {
   "Name of the source, such as usgs."
   source: String!
-  "The source's id; for rain <station>/<last day>."
+  "The source's id; for rain <station>/<any day of it>."
   id: String!
 }
 
@@ -15451,6 +15469,10 @@ func (ec *executionContext) childFields_Occurrence(ctx context.Context, field gr
 		return ec.fieldContext_Occurrence_sourceVersion(ctx, field)
 	case "mergedInto":
 		return ec.fieldContext_Occurrence_mergedInto(ctx, field)
+	case "station":
+		return ec.fieldContext_Occurrence_station(ctx, field)
+	case "definition":
+		return ec.fieldContext_Occurrence_definition(ctx, field)
 	case "sandbox":
 		return ec.fieldContext_Occurrence_sandbox(ctx, field)
 	case "policies":

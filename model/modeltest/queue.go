@@ -74,8 +74,6 @@ func parse(kind string, args []byte) (model.Job, error) {
 	switch kind {
 	case model.EvaluateOccurrences{}.Kind():
 		return as[model.EvaluateOccurrences](args)
-	case model.EvaluateStations{}.Kind():
-		return as[model.EvaluateStations](args)
 	case model.EvaluatePolicies{}.Kind():
 		return as[model.EvaluatePolicies](args)
 	case model.VerifyPayoutMethod{}.Kind():

@@ -84,8 +84,6 @@ func (b *Bundle) run(job model.Job) bool {
 	switch job := job.(type) {
 	case model.EvaluateOccurrences:
 		b.patiently(func() error { return b.Service.Evaluate(b.ctx, job) })
-	case model.EvaluateStations:
-		b.patiently(func() error { return b.Service.EvaluateRain(b.ctx, job) })
 	case model.EvaluatePolicies:
 		require.NoError(b.t, b.Service.EvaluatePolicies(b.ctx, job))
 	case model.VerifyPayoutMethod:

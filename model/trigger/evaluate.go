@@ -37,8 +37,6 @@ func judge(c Cover, p Period, payableFrom time.Time, o Occurrence) evaluation {
 		e.storm(*o.Storm)
 	case o.Rain != nil && c.Trigger.Kind == hazard.StationDay && c.Place.Kind == AtStation:
 		e.rain(*o.Rain)
-	case o.Window != nil && c.Trigger.Kind == hazard.StationDay && c.Place.Kind == AtStation:
-		e.window(*o.Window)
 	}
 	return e
 }
@@ -173,24 +171,4 @@ func (e *evaluation) quake(q hazard.Quake) {
 
 func (t Trigger) tooDeep(q hazard.Quake) bool {
 	return t.MaximumDepthKM != nil && q.DepthKM != nil && q.DepthKM.GreaterThan(*t.MaximumDepthKM)
-}
-
-// window is a run of days whose precipitation counts as a sum.
-func (e *evaluation) window(w Window) {
-	e.closestAt = w.Last()
-	if w.Station != e.cover.Place.Station || len(w.Days) == 0 {
-		return
-	}
-	timing := ThresholdMet
-	switch {
-	case !e.cover.measures(e.period, w):
-		timing = OutsidePeriod
-	case w.Days[0].Date.Before(e.payableFrom):
-		timing = WaitingPeriod
-	}
-	sum := w.Sum()
-	e.consider(finding{
-		reading: e.cover.Payout.read(e.cover.Trigger.side(), sum, e.cover.Payout.Steps),
-		index:   sum, at: w.Last(), timing: timing,
-	})
 }

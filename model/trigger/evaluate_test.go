@@ -107,7 +107,7 @@ func TestFootprintOverlapsWhateverTouches(t *testing.T) {
 	t.Parallel()
 	_, ok := Footprint(Place{Kind: AtStation, Station: "Seattle"})
 	require.False(t, ok)
-	require.Empty(t, Boxes(Occurrence{Window: &Window{Station: "Seattle"}}))
+	require.Empty(t, Boxes(Occurrence{Rain: &RainOccurrence{Station: "Seattle"}}))
 
 	touched := 0
 	for _, place := range []Place{

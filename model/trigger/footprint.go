@@ -13,7 +13,7 @@ func Footprint(place Place) (hazard.Box, bool) {
 }
 
 // Boxes are around where the occurrence was: the point of a quake, each segment
-// of a storm's track. A window at a station has none.
+// of a storm's track. Rain at a station has none.
 func Boxes(o Occurrence) []hazard.Box {
 	switch {
 	case o.Quake != nil:

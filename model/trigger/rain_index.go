@@ -88,14 +88,12 @@ func (e *evaluation) calendar(o RainOccurrence) {
 	if e.timingOfDay(o.Last) == OutsidePeriod {
 		timing = OutsidePeriod
 	}
-	var sum decimal.Decimal
 	for _, day := range o.Days {
-		sum = sum.Add(day.PrecipitationMM)
 		if isPaid(o.Paid, day.Date) {
 			timing = OutsidePeriod
 		}
 	}
-	e.considerDays(o.Run(), sum, timing, o.Last)
+	e.considerDays(o.Run(), o.Sum(), timing, o.Last)
 }
 
 func (e *evaluation) considerDays(run DayRun, sum decimal.Decimal, timing Reason, at time.Time) {
@@ -143,19 +141,15 @@ func (e *evaluation) isSpellOver(o RainOccurrence) bool {
 			return false
 		}
 	}
-	next, passed := o.Last.Add(oneDay), 0 // the first day behind the spell that is not known
-	for passed < len(o.After) && o.After[passed].Date.Equal(next) {
-		next, passed = next.Add(oneDay), passed+1
-	}
-	if e.timingOfDay(next) == OutsidePeriod {
-		for _, day := range o.After[:passed] {
-			if day.Preliminary && e.timingOfDay(day.Date) != OutsidePeriod {
+	if next := o.NextUnknown(); e.timingOfDay(next) == OutsidePeriod {
+		for _, day := range o.After {
+			if day.Preliminary && day.Date.Before(next) && e.timingOfDay(day.Date) != OutsidePeriod {
 				return false
 			}
 		}
 		return true
 	}
-	return len(o.After) >= o.Definition.DryDays && areFinal(o.After)
+	return o.IsOver() && areFinal(o.After)
 }
 
 func areFinal(days []hazard.Day) bool {
@@ -165,4 +159,13 @@ func areFinal(days []hazard.Day) bool {
 		}
 	}
 	return true
+}
+
+// firstDay is the first UTC day that begins at or after t.
+func firstDay(t time.Time) time.Time {
+	day := t.UTC().Truncate(oneDay)
+	if day.Before(t) {
+		return day.Add(oneDay)
+	}
+	return day
 }

@@ -198,3 +198,61 @@ func (d Definition) periods(station string, days []hazard.Day) []RainOccurrence 
 	}
 	return periods
 }
+
+// Hull is the shortest run that holds both.
+func (r DayRun) Hull(other DayRun) DayRun {
+	if other.First.Before(r.First) {
+		r.First = other.First
+	}
+	if other.Last.After(r.Last) {
+		r.Last = other.Last
+	}
+	return r
+}
+
+// IsOver tells whether the source has reported what ends the occurrence: of a spell
+// DryDays known days behind it, of a month or dekad a day behind it or all of its days.
+func (o RainOccurrence) IsOver() bool {
+	if o.Definition.Calendar != "" {
+		return len(o.After) > 0 || o.Missing() == 0
+	}
+	return len(o.After) >= o.Definition.DryDays
+}
+
+// IsFinal tells whether the occurrence is over by final readings and none is missing.
+func (o RainOccurrence) IsFinal() bool {
+	if o.Definition.Calendar != "" {
+		return o.Missing() == 0 && areFinal(o.Days)
+	}
+	return o.IsOver() && areFinal(o.Days) && areFinal(o.After)
+}
+
+// NextUnknown is the first day behind the occurrence that is not known.
+func (o RainOccurrence) NextUnknown() time.Time {
+	next := o.Last.Add(oneDay)
+	for _, day := range o.After {
+		if !day.Date.Equal(next) {
+			break
+		}
+		next = next.Add(oneDay)
+	}
+	return next
+}
+
+// LargestSum is the largest sum of at most n consecutive days of a spell, in
+// millimetres: no cover has a larger index by it.
+func (o RainOccurrence) LargestSum(n int) decimal.Decimal {
+	_, sum, _ := largestSum(o.Days, n, func(hazard.Day) bool { return true })
+	return sum
+}
+
+// Sum is the precipitation of the known days, in millimetres.
+func (o RainOccurrence) Sum() (sum decimal.Decimal) {
+	for _, day := range o.Days {
+		sum = sum.Add(day.PrecipitationMM)
+	}
+	return sum
+}
+
+// HasFinalDays tells whether every known day is final.
+func (o RainOccurrence) HasFinalDays() bool { return areFinal(o.Days) }

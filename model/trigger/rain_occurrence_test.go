@@ -10,6 +10,7 @@ import (
 )
 
 var (
+	may       = Period{From: date(2015, 5, 1), To: date(2015, 6, 1)}
 	spell     = Definition{WetMM: dec("1"), DryDays: 3}
 	excess    = rainCover(AtLeast, Payout{Shape: Lump, Threshold: ptr(dec("60"))})
 	dryMonths = rainCover(AtMost, Payout{Shape: Lump, Threshold: ptr(dec("2.0"))})

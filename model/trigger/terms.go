@@ -194,16 +194,9 @@ type Occurrence struct {
 	Quake         *hazard.Quake
 	Storm         *hazard.Storm
 	Rain          *RainOccurrence
-	Window        *Window
 	// Unit is what the index was measured in, where it is not the terms' own: the
 	// scale of an earthquake's magnitude. It is told, not judged.
 	Unit string
-}
-
-// Window is a run of consecutive days at a station, ready to be judged.
-type Window struct {
-	Station string
-	Days    []hazard.Day
 }
 
 // Reason is a public reason code.
@@ -225,14 +218,14 @@ const (
 	EvidenceNeeded Reason = "evidence_needed"
 	// SourcePreliminary is the answer for a month or dekad that would pay by the days
 	// that are known, while days are still to come or to become final.
-	SourcePreliminary Reason = "source_preliminary"
+	SourcePreliminary Reason = "source_provisional"
 )
 
 // Determination is what the trigger says of one cover and one occurrence.
 type Determination struct {
 	Met        bool
 	Reason     Reason
-	OccurredAt time.Time        // the moment that counts: the quake, the storm's decisive moment, the window's last day
+	OccurredAt time.Time        // the moment that counts: the quake, the storm's decisive moment, the last day that makes up the index
 	Index      *decimal.Decimal // nil when nothing measured touched the place
 	Threshold  decimal.Decimal  // the boundary reached, or the nearest one that was missed
 	Missed     decimal.Decimal  // how far the index is from that boundary; 0 when it is reached

@@ -3,18 +3,20 @@ package wire
 import "time"
 
 // Occurrence is one thing that happened, by whatever observations: a quake, a
-// storm with all its fixes, a window of rain at a station. It belongs to no
+// storm with all its fixes, a wet spell, month or dekad at a station. It belongs to no
 // partner.
 type Occurrence struct {
 	Header
 	Source        string    `json:"source"`
-	SourceEventID string    `json:"source_event_id"` // for rain <station>/<last day>
+	SourceEventID string    `json:"source_event_id"` // for rain <station>/<first day>, as it was first known
 	Kind          string    `json:"kind"`            // earthquake, storm_fix, station_day
-	OccurredAt    time.Time `json:"occurred_at"`     // the first moment; a window's last day
-	LastAt        time.Time `json:"last_at"`         // the last moment known
+	OccurredAt    time.Time `json:"occurred_at"`     // the first moment; at a station the first day
+	LastAt        time.Time `json:"last_at"`         // the last moment known; at a station the last day
 	Stage         string    `json:"stage"`           // preliminary, final
 	SourceVersion string    `json:"source_version"`  // grows with everything the source says
 	MergedInto    *string   `json:"merged_into"`     // the occurrence it turned out to be; null while it stands for itself
+	Station       *string   `json:"station"`         // null but for rain
+	Definition    *string   `json:"definition"`      // what one occurrence at the station is: month, dekad or spell/<wet_mm>/<dry_days>; null but for rain
 	Sandbox       bool      `json:"sandbox"`         // rehearsed: seen by one partner only
 }
 

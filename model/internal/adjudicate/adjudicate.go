@@ -23,6 +23,7 @@ const (
 	ReasonLimitExhausted    = "limit_exhausted"
 	ReasonDuplicateEvent    = "duplicate_event"
 	ReasonSourceProvisional = "source_provisional"
+	ReasonEvidenceNeeded    = "evidence_needed"
 )
 
 // Facts are everything a trigger claim is decided on.
@@ -32,9 +33,11 @@ type Facts struct {
 	Owed      int64  // by the terms, minor units
 	Remaining int64  // of the policy's limit, minor units
 	Settled   bool   // the measurement's stage is the one the product decides on
-	Growing   bool   // a storm that has not passed: what is not met may be yet
-	Same      bool   // another claim holds the very same occurrence
-	Duplicate bool   // another source's report of what may be the same event is claimed already
+	// Incomplete: days are missing without which nobody can say whether it is met.
+	Incomplete bool
+	Growing    bool // a storm that has not passed: what is not met may be yet
+	Same       bool // another claim holds the very same occurrence
+	Duplicate  bool // another source's report of what may be the same event is claimed already
 }
 
 // Decision is the outcome with its public reasons and what is reserved.
@@ -44,7 +47,8 @@ type Decision struct {
 	Amount  int64 // minor units, at most what remains of the limit
 }
 
-// Decide applies the rules in order: an occurrence is claimed once; what is not
+// Decide applies the rules in order: an occurrence is claimed once; what lacks days
+// waits for them; what is not
 // settled waits; what is not met is declined, once it can no longer be met; what
 // may be a second report of one event waits for a human; and the rest is owed up
 // to what remains of the limit.
@@ -52,6 +56,8 @@ func Decide(f Facts) Decision {
 	switch {
 	case f.Same:
 		return Decision{Outcome: Decline, Reasons: []string{ReasonDuplicateEvent}}
+	case f.Incomplete:
+		return Decision{Outcome: Defer, Reasons: []string{ReasonEvidenceNeeded}}
 	case !f.Settled, !f.Met && f.Growing:
 		return Decision{Outcome: Defer, Reasons: []string{ReasonSourceProvisional}}
 	case !f.Met:

@@ -1,0 +1,182 @@
+package model
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"parapet/model/trigger"
+)
+
+// daysQuery finds the numbers of days that policies of a definition at a station sum,
+// in as many steps of an index as there are numbers, however many the policies.
+const daysQuery = `select s.station, s.definition, d.days from (values %s) as s (station, definition) cross join lateral (
+	with recursive each (days) as (
+		(select days from policies where station = s.station and definition = s.definition and days is not null and status <> 'archived' order by days limit 1)
+		union all
+		select (select p.days from policies p where p.station = s.station and p.definition = s.definition and p.days > each.days
+			and p.status <> 'archived' order by p.days limit 1) from each where each.days is not null)
+	select days from each where days is not null) d`
+
+// stationQuery finds the policies that an index at a station can pay, by the mildest
+// threshold of their terms: index bounds what any of their covers can measure. first and
+// next are the first day and the day behind the last. Of a spell that is not over, next
+// is the first day that is not known, and only covers that end before its end are asked:
+// for the others readings are still to come.
+const stationQuery = `select b.occurrence_id, p.id
+from (values %s) as b (occurrence_id, scope, station, definition, days, index, first, next)
+join policies p on p.station = b.station and p.definition = b.definition and p.days = b.days and p.status <> 'archived'
+	and (b.scope = '' or p.partner = b.scope) and %s`
+
+// The conditions of stationQuery.
+const (
+	spellReaches  = "p.threshold <= b.index and p.payable_from < b.next and p.expires_at > b.first"
+	coverHasEnded = spellReaches + " and p.expires_at < b.next + interval '1 day'"
+	periodReaches = "p.threshold >= b.index and p.payable_from <= b.first and p.expires_at >= b.next"
+	stationValues = "(?::uuid, ?, ?, ?, ?::int, ?::numeric, ?::timestamptz, ?::timestamptz)"
+)
+
+// definedAt is a definition of occurrences at a station.
+type definedAt struct{ station, definition string }
+
+// stationCandidates are the policies that occurrences at stations may pay, by
+// occurrence.
+func stationCandidates(ctx context.Context, db bun.IDB, happened []happening) (map[uuid.UUID][]uuid.UUID, error) {
+	counted, err := summedDays(ctx, db, happened)
+	if err != nil {
+		return nil, err
+	}
+	values := make(map[string][]string)
+	args := make(map[string][]any)
+	for _, h := range happened {
+		rain := h.facts.Rain
+		if rain == nil || len(rain.Days) == 0 {
+			continue
+		}
+		condition, next := spellReaches, rain.Last.AddDate(0, 0, 1)
+		switch {
+		case rain.Definition.Calendar == "" && !rain.IsOver():
+			condition, next = coverHasEnded, rain.NextUnknown()
+		case rain.Definition.Calendar != "":
+			if !rain.IsOver() || !rain.HasFinalDays() {
+				continue
+			}
+			condition = periodReaches
+		}
+		for _, days := range counted[definedAt{rain.Station, rain.Definition.String()}] {
+			index := rain.Sum()
+			if rain.Definition.Calendar == "" {
+				index = rain.LargestSum(days)
+			}
+			values[condition] = append(values[condition], stationValues)
+			args[condition] = append(args[condition], h.row.ID, h.row.Scope, rain.Station, rain.Definition.String(), days, index.String(), rain.First, next)
+		}
+	}
+	found := make(map[uuid.UUID][]uuid.UUID)
+	for _, condition := range []string{spellReaches, coverHasEnded, periodReaches} {
+		if len(values[condition]) == 0 {
+			continue
+		}
+		var pairs []struct{ OccurrenceID, ID uuid.UUID }
+		query := fmt.Sprintf(stationQuery, strings.Join(values[condition], ", "), condition)
+		if err := db.NewRaw(query, args[condition]...).Scan(ctx, &pairs); err != nil {
+			return nil, explain(fmt.Errorf("find candidates at stations: %w", err))
+		}
+		for _, pair := range pairs {
+			found[pair.OccurrenceID] = append(found[pair.OccurrenceID], pair.ID)
+		}
+	}
+	return found, nil
+}
+
+// summedDays are the numbers of days that policies sum, by station and definition.
+func summedDays(ctx context.Context, db bun.IDB, happened []happening) (map[definedAt][]int, error) {
+	counted := make(map[definedAt][]int)
+	var values []string
+	var args []any
+	for _, h := range happened {
+		if h.facts.Rain == nil {
+			continue
+		}
+		at := definedAt{h.facts.Rain.Station, h.facts.Rain.Definition.String()}
+		if _, known := counted[at]; !known {
+			counted[at] = nil
+			values, args = append(values, "(?, ?)"), append(args, at.station, at.definition)
+		}
+	}
+	if len(values) == 0 {
+		return counted, nil
+	}
+	var rows []struct {
+		Station, Definition string
+		Days                int
+	}
+	if err := db.NewRaw(fmt.Sprintf(daysQuery, strings.Join(values, ", ")), args...).Scan(ctx, &rows); err != nil {
+		return nil, explain(fmt.Errorf("read numbers of days at stations: %w", err))
+	}
+	for _, row := range rows {
+		at := definedAt{row.Station, row.Definition}
+		counted[at] = append(counted[at], row.Days)
+	}
+	return counted, nil
+}
+
+// paidRun is a run of days that a policy was paid for.
+type paidRun struct {
+	PolicyID          uuid.UUID
+	OccurrenceID      uuid.UUID // the one that stands now
+	Scope, Source     string
+	FirstDay, LastDay time.Time
+}
+
+// paidRuns are the days that policies were paid for at stations, by policy.
+func paidRuns(ctx context.Context, db bun.IDB, policies []*policyRow) (map[uuid.UUID][]paidRun, error) {
+	var stationed []uuid.UUID
+	for _, p := range policies {
+		if p.Station != nil {
+			stationed = append(stationed, p.ID)
+		}
+	}
+	if len(stationed) == 0 {
+		return nil, nil
+	}
+	var rows []paidRun
+	err := db.NewSelect().Model((*claimRow)(nil)).ColumnExpr("c.policy_id, coalesce(oc.merged_into, oc.id) as occurrence_id, oc.scope, oc.source, d.first_day, d.last_day").
+		Join("join occurrences oc on oc.id = c.occurrence_id").Join("join determinations d on d.id = c.determination_id and d.partner = c.partner").
+		Where("c.policy_id in (?)", bun.List(stationed)).Where("c.status in (?, ?)", ClaimApproved, ClaimClosed).
+		Where("d.first_day is not null").Scan(ctx, &rows)
+	if err != nil {
+		return nil, fmt.Errorf("read paid days: %w", err)
+	}
+	paid := make(map[uuid.UUID][]paidRun)
+	for _, row := range rows {
+		paid[row.PolicyID] = append(paid[row.PolicyID], row)
+	}
+	return paid, nil
+}
+
+// withoutPaid are the facts as a policy counts them: days that its source was paid for
+// by other occurrences do not count again.
+func (r *occurrenceRow) withoutPaid(facts trigger.Occurrence, paid []paidRun) trigger.Occurrence {
+	if facts.Rain == nil {
+		return facts
+	}
+	var runs []trigger.DayRun
+	for _, p := range paid {
+		if p.Source == r.Source && p.Scope == r.Scope && p.OccurrenceID != r.stands() {
+			runs = append(runs, trigger.DayRun{First: p.FirstDay.UTC(), Last: p.LastDay.UTC()})
+		}
+	}
+	if len(runs) == 0 {
+		return facts
+	}
+	rain := *facts.Rain
+	rain.Paid = slices.Clip(runs)
+	facts.Rain = &rain
+	return facts
+}

@@ -1,0 +1,219 @@
+package model
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"parapet/model/hazard"
+	"parapet/model/trigger"
+)
+
+// station is one station as one source reports it, in one scope.
+type station struct{ scope, source, name string }
+
+// stationOf is the station of an occurrence; false for other perils and for windows of
+// days from before occurrences at stations had a definition.
+func (r *occurrenceRow) stationOf() (station, trigger.Definition, bool) {
+	if r.Station == nil || r.Definition == nil {
+		return station{}, trigger.Definition{}, false
+	}
+	definition, ok := trigger.ParseDefinition(*r.Definition)
+	return station{r.Scope, r.Source, *r.Station}, definition, ok
+}
+
+// run is the days of an occurrence at a station.
+func (r *occurrenceRow) run() trigger.DayRun {
+	return trigger.DayRun{First: r.OccurredAt.UTC(), Last: r.LastAt.UTC()}
+}
+
+// reports asks for what the station reported of the days from one to another, in
+// order.
+func (s station) reports(db bun.IDB, into any, from, to time.Time) *bun.SelectQuery {
+	return db.NewSelect().Model(into).Where("o.station = ?", s.name).Where("o.source = ?", s.source).Where("o.scope = ?", s.scope).
+		Where("o.day between ?::date and ?::date", from, to)
+}
+
+func (s station) read(ctx context.Context, db bun.IDB, from, to time.Time) (stationDays, error) {
+	var rows []observationRow
+	if err := s.reports(db, &rows, from, to).OrderExpr("o.day").Scan(ctx); err != nil {
+		return nil, fmt.Errorf("read days: %w", err)
+	}
+	return rows, nil
+}
+
+// eventID is the name of an occurrence that begins on a day.
+func (s station) eventID(day time.Time) string { return s.name + "/" + day.Format(time.DateOnly) }
+
+// stationDays are the readings of a station in order of day, retracted ones included.
+type stationDays []observationRow
+
+// known are the days on which rain was measured. A retracted reading leaves a missing
+// day, unless retracted ones are asked for too.
+func (d stationDays) known(withRetracted bool) []hazard.Day {
+	days := make([]hazard.Day, 0, len(d))
+	for i := range d {
+		mm := d[i].measure("precipitation")
+		if mm == nil || d[i].isRetracted() && !withRetracted {
+			continue
+		}
+		days = append(days, hazard.Day{
+			Date: d[i].Day.UTC(), PrecipitationMM: *mm, Preliminary: d[i].Stage == string(trigger.Preliminary),
+		})
+	}
+	return days
+}
+
+// in are the readings of a run of days.
+func (d stationDays) in(run trigger.DayRun) stationDays {
+	at := func(day time.Time) int {
+		i, _ := slices.BinarySearchFunc(d, day, func(row observationRow, day time.Time) int { return row.Day.UTC().Compare(day) })
+		return i
+	}
+	return d[at(run.First):at(run.Last.AddDate(0, 0, 1))]
+}
+
+// version is a number that grows with every reading of a run and every revision of one.
+func (d stationDays) version(run trigger.DayRun) (sum int64) {
+	for _, row := range d.in(run) {
+		sum += row.Version
+	}
+	return sum
+}
+
+// How far the readings around an occurrence are read: behind it for what tells that it
+// is over, before it for a spell that is longer if nothing had been retracted.
+const (
+	daysBefore = 31
+	daysBehind = 62
+)
+
+// stationFacts completes the facts of occurrences at stations by the days of their
+// stations, read in one statement.
+func stationFacts(ctx context.Context, db bun.IDB, all []happening) error {
+	var of []*occurrenceRow
+	for _, o := range all {
+		if _, _, ok := o.row.stationOf(); ok {
+			of = append(of, o.row)
+		}
+	}
+	if len(of) == 0 {
+		return nil
+	}
+	query := together(of, func(row *occurrenceRow) *bun.SelectQuery {
+		at, _, _ := row.stationOf()
+		return at.reports(db, (*observationRow)(nil), row.OccurredAt.AddDate(0, 0, -daysBefore), row.LastAt.AddDate(0, 0, daysBehind)).
+			ColumnExpr("o.*").ColumnExpr("?::uuid as of", row.ID)
+	})
+	var found []observedRow
+	if err := db.NewSelect().TableExpr("(?) as o", query).ColumnExpr("o.*").OrderExpr("o.day").Scan(ctx, &found); err != nil {
+		return explain(fmt.Errorf("read days: %w", err))
+	}
+	days := make(map[uuid.UUID]stationDays, len(of))
+	for i := range found {
+		days[found[i].Of] = append(days[found[i].Of], found[i].observationRow)
+	}
+	for i := range all {
+		if _, _, ok := all[i].row.stationOf(); ok {
+			all[i].facts = all[i].row.rainFacts(days[all[i].row.ID])
+		}
+	}
+	return nil
+}
+
+// rainFacts are an occurrence at a station as the trigger judges it. What it would be
+// by the retracted readings too is kept in withRetracted.
+func (r *occurrenceRow) rainFacts(days stationDays) trigger.Occurrence {
+	at, definition, _ := r.stationOf()
+	facts := trigger.Occurrence{Source: r.Source, SourceEventID: r.SourceEventID, SourceVersion: r.SourceVersion, Stage: r.Stage}
+	found, _ := largestOverlap(definition.Occurrences(at.name, days.known(false)), r.run())
+	if found == nil { // revised or retracted away: what is known of its days is behind it
+		found = &trigger.RainOccurrence{
+			Station: at.name, Definition: definition, First: r.OccurredAt.UTC(), Last: r.LastAt.UTC(), After: days.in(r.run()).known(false),
+		}
+	}
+	facts.Rain = found
+	if slices.ContainsFunc(days, func(row observationRow) bool { return row.isRetracted() }) {
+		before, overlap := largestOverlap(definition.Occurrences(at.name, days.known(true)), r.run())
+		retracted := func(row observationRow) bool { return row.isRetracted() }
+		if overlap && slices.ContainsFunc(days.in(before.Run()), retracted) {
+			all := facts
+			all.Rain = before
+			r.withRetracted = &all
+		}
+	}
+	return facts
+}
+
+// largestOverlap is the occurrence with the most days of a run, the first of equals;
+// false when none has a day of it.
+func largestOverlap(all []trigger.RainOccurrence, run trigger.DayRun) (best *trigger.RainOccurrence, found bool) {
+	var most time.Duration
+	for i := range all {
+		if !all[i].Run().Overlaps(run) {
+			continue
+		}
+		last, first := all[i].Last, all[i].First
+		if run.Last.Before(last) {
+			last = run.Last
+		}
+		if run.First.After(first) {
+			first = run.First
+		}
+		if shared := last.Sub(first) + 1; shared > most {
+			best, most = &all[i], shared
+		}
+	}
+	return best, best != nil
+}
+
+// stationDay splits <station>/<YYYY-MM-DD>.
+func stationDay(id string) (station string, day time.Time, ok bool) {
+	cut := strings.LastIndexByte(id, '/')
+	if cut < 1 {
+		return "", day, false
+	}
+	day, err := time.Parse(time.DateOnly, id[cut+1:])
+	return id[:cut], day, err == nil
+}
+
+// stationAt is the station whose report of a day a policy sees: what its partner
+// rehearsed goes before what happened. Errors: not_found.
+func stationAt(ctx context.Context, db bun.IDB, p *policyRow, source, name string, day time.Time) (station, error) {
+	row := new(observationRow)
+	err := db.NewSelect().Model(row).Where("source = ?", source).Where("station = ?", name).Where("day = ?", day).
+		Where("scope in ('', ?)", p.Partner).OrderExpr("scope desc").Limit(1).Scan(ctx)
+	if absent(err) {
+		return station{}, noSuchEvent()
+	}
+	if err != nil {
+		return station{}, fmt.Errorf("read station day: %w", err)
+	}
+	return station{row.Scope, source, name}, nil
+}
+
+// occurrenceOn is the occurrence of a policy's definition that a day at a station lies
+// in. A day that lies in none, because it was too dry, has one of its own that is not
+// recorded; recorded is false then.
+func (s station) occurrenceOn(ctx context.Context, db bun.IDB, p *policyRow, day time.Time) (row *occurrenceRow, recorded bool, err error) {
+	definition := p.Cover.Trigger.Definition().String()
+	row = new(occurrenceRow)
+	err = db.NewSelect().Model(row).Where("scope = ?", s.scope).Where("source = ?", s.source).Where("station = ?", s.name).
+		Where("definition = ?", definition).Where("merged_into is null").Where("stage <> ?", trigger.Retracted).
+		Where("occurred_at <= ? and last_at >= ?", day, day).OrderExpr("id").Limit(1).Scan(ctx)
+	if err == nil {
+		return row, true, nil
+	}
+	if !absent(err) {
+		return nil, false, fmt.Errorf("read occurrence: %w", err)
+	}
+	return &occurrenceRow{
+		ID: newID(), Scope: s.scope, Source: s.source, SourceEventID: s.eventID(day), Kind: hazard.StationDay,
+		OccurredAt: day, LastAt: day, Stage: trigger.Preliminary, Station: new(s.name), Definition: &definition,
+	}, false, nil
+}

@@ -1,0 +1,268 @@
+package model
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"parapet/model/hazard"
+	"parapet/model/trigger"
+)
+
+// definitionsQuery finds the definitions by which policies at stations count, in as
+// many steps of an index as there are definitions, however many the policies.
+const definitionsQuery = `select s.station, d.definition from unnest(array[?]) as s (station) cross join lateral (
+	with recursive each (definition) as (
+		(select definition from policies where station = s.station and definition is not null and status <> 'archived' order by definition limit 1)
+		union all
+		select (select p.definition from policies p where p.station = s.station and p.definition > each.definition
+			and p.status <> 'archived' order by p.definition limit 1) from each where each.definition is not null)
+	select definition from each where definition is not null) d order by 1, 2`
+
+// linkStations finds the occurrences at the stations whose days changed, by every
+// definition that policies there have, and returns those that changed. The caller
+// holds the lock of the source, and has written the days.
+func (r *recording) linkStations(ctx context.Context, source string) ([]uuid.UUID, error) {
+	changed := make(map[string]trigger.DayRun)
+	for _, row := range r.changed {
+		if row.Kind != hazard.StationDay {
+			continue
+		}
+		day := row.Day.UTC()
+		run, known := changed[*row.Station]
+		if !known {
+			run = trigger.DayRun{First: day, Last: day}
+		}
+		changed[*row.Station] = run.Hull(trigger.DayRun{First: day, Last: day})
+	}
+	if len(changed) == 0 {
+		return nil, nil
+	}
+	var counted []struct{ Station, Definition string }
+	if err := r.NewRaw(definitionsQuery, bun.List(slices.Sorted(maps.Keys(changed)))).Scan(ctx, &counted); err != nil {
+		return nil, fmt.Errorf("read definitions at stations: %w", err)
+	}
+	var touched []uuid.UUID
+	for _, c := range counted {
+		definition, ok := trigger.ParseDefinition(c.Definition)
+		if !ok {
+			return nil, fmt.Errorf("definition %q of policies at %s cannot be read", c.Definition, c.Station)
+		}
+		l := stationLink{unit: r.unit, station: station{r.scope, source, c.Station}, definition: definition, changed: changed[c.Station]}
+		ids, err := l.link(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("link days of %s: %w", c.Station, err)
+		}
+		touched = append(touched, ids...)
+	}
+	return touched, nil
+}
+
+// stationLink gives the occurrences of one definition at one station their identity
+// after days changed.
+type stationLink struct {
+	*unit
+
+	station    station
+	definition trigger.Definition
+	changed    trigger.DayRun // from the first changed day to the last
+
+	days    stationDays
+	rows    []*occurrenceRow // known so far, the oldest first
+	touched []uuid.UUID
+}
+
+// link reads what is around the changed days and saves what became of it.
+func (l *stationLink) link(ctx context.Context) ([]uuid.UUID, error) {
+	found, err := l.around(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.readRows(ctx, found); err != nil {
+		return nil, err
+	}
+	taken := make(map[uuid.UUID]bool)
+	for i := range found {
+		if err := l.save(ctx, found, i, taken); err != nil {
+			return nil, err
+		}
+	}
+	for _, row := range l.rows {
+		if !taken[row.ID] && row.MergedInto == nil {
+			if err := l.remove(ctx, row); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return l.touched, nil
+}
+
+// around are the occurrences that the changed days may concern: those that have one of
+// them, or that one of them separates, joins or ends.
+func (l *stationLink) around(ctx context.Context) ([]trigger.RainOccurrence, error) {
+	for reach := 2 * daysBehind; ; reach *= 2 {
+		from, to := l.changed.First.AddDate(0, 0, -reach), l.changed.Last.AddDate(0, 0, reach)
+		var err error
+		if l.days, err = l.station.read(ctx, l, from, to); err != nil {
+			return nil, err
+		}
+		margin := l.definition.DryDays + 1
+		inner := trigger.DayRun{First: from.AddDate(0, 0, margin), Last: to.AddDate(0, 0, -margin)}
+		var found []trigger.RainOccurrence
+		whole := true
+		for _, o := range l.definition.Occurrences(l.station.name, l.days.known(false)) {
+			reached := trigger.DayRun{First: o.First.AddDate(0, 0, -l.definition.DryDays), Last: o.Last.AddDate(0, 0, daysBefore)}
+			if !reached.Hull(trigger.DayRun{First: o.First, Last: endOf(o)}).Overlaps(l.changed) {
+				continue
+			}
+			found = append(found, o)
+			whole = whole && (l.definition.Calendar != "" || inner.Contains(o.First) && inner.Contains(o.Last))
+		}
+		if whole {
+			return found, nil
+		}
+	}
+}
+
+// endOf is the last day that tells something of an occurrence.
+func endOf(o trigger.RainOccurrence) time.Time {
+	if len(o.After) == 0 {
+		return o.Last
+	}
+	return o.After[len(o.After)-1].Date
+}
+
+// readRows reads and locks the occurrences that share a day with what was found or
+// with the changed days, and those that have the name of one of their days, which may
+// have been merged.
+func (l *stationLink) readRows(ctx context.Context, found []trigger.RainOccurrence) error {
+	reached, names := l.changed, []string{l.station.eventID(l.changed.First)}
+	for _, o := range found {
+		reached = reached.Hull(o.Run())
+		for day := o.First; !day.After(o.Last); day = day.AddDate(0, 0, 1) {
+			names = append(names, l.station.eventID(day))
+		}
+	}
+	err := l.NewSelect().Model(&l.rows).Where("scope = ?", l.station.scope).Where("source = ?", l.station.source).
+		Where("station = ?", l.station.name).Where("definition = ?", l.definition.String()).
+		WhereGroup(" and ", func(q *bun.SelectQuery) *bun.SelectQuery {
+			return q.Where("merged_into is null and occurred_at <= ? and last_at >= ?", reached.Last, reached.First).
+				WhereOr("source_event_id in (?)", bun.List(names))
+		}).OrderExpr("id").For("NO KEY UPDATE").Scan(ctx)
+	if err != nil {
+		return fmt.Errorf("read occurrences: %w", err)
+	}
+	return nil
+}
+
+// claims are the known occurrences that one of the found ones continues, the oldest
+// first. An occurrence goes with the day that names it; when that day is in none any
+// more, with the first that shares a day.
+func (l *stationLink) claims(found []trigger.RainOccurrence, i int, taken map[uuid.UUID]bool) []*occurrenceRow {
+	var rows []*occurrenceRow
+	for _, row := range l.rows {
+		_, named, _ := stationDay(row.SourceEventID)
+		inAny := slices.ContainsFunc(found, func(o trigger.RainOccurrence) bool { return o.Run().Contains(named) })
+		byName := found[i].Run().Contains(named)
+		byDay := !inAny && !taken[row.ID] && row.MergedInto == nil && found[i].Run().Overlaps(row.run())
+		if byName || byDay {
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+// save gives one of the found occurrences the identity of the oldest known one that it
+// continues, and merges the others into that one.
+func (l *stationLink) save(ctx context.Context, found []trigger.RainOccurrence, i int, taken map[uuid.UUID]bool) error {
+	o := found[i]
+	known := l.claims(found, i, taken)
+	row := l.describe(o)
+	if len(known) == 0 {
+		row.ID, row.Version, row.CreatedAt, row.SourceEventID = newID(), 1, l.now, l.station.eventID(o.First)
+		row.SourceVersion = "1." + row.SourceVersion
+		l.touched = append(l.touched, row.ID)
+		_, err := l.NewInsert().Model(row).Exec(ctx)
+		return err
+	}
+	oldest := known[0]
+	for _, other := range known {
+		taken[other.ID] = true
+		if other == oldest || other.MergedInto != nil && *other.MergedInto == oldest.ID {
+			continue
+		}
+		if err := l.mergeInto(ctx, oldest, other); err != nil {
+			return err
+		}
+	}
+	_, content, _ := strings.Cut(oldest.SourceVersion, ".")
+	if oldest.MergedInto == nil && content == row.SourceVersion && oldest.Stage == row.Stage && oldest.run() == row.run() {
+		return nil
+	}
+	oldest.OccurredAt, oldest.LastAt, oldest.Stage, oldest.MergedInto = row.OccurredAt, row.LastAt, row.Stage, nil
+	return l.update(ctx, oldest, row.SourceVersion)
+}
+
+// describe is a found occurrence without an identity.
+func (l *stationLink) describe(o trigger.RainOccurrence) *occurrenceRow {
+	row := &occurrenceRow{
+		Scope: l.station.scope, UpdatedAt: l.now, Source: l.station.source, Kind: hazard.StationDay,
+		OccurredAt: o.First, LastAt: o.Last, Stage: trigger.Preliminary,
+		Station: new(l.station.name), Definition: new(l.definition.String()),
+		SourceVersion: strconv.FormatInt(l.days.version(trigger.DayRun{First: o.First, Last: endOf(o)}), 10),
+	}
+	if o.IsFinal() {
+		row.Stage = trigger.Final
+	}
+	return row
+}
+
+// mergeInto makes two known occurrences one, because late or revised days joined them.
+func (l *stationLink) mergeInto(ctx context.Context, oldest, other *occurrenceRow) error {
+	_, err := l.NewRaw("update occurrences set merged_into = ?, version = version + 1, updated_at = ? where id = ? or merged_into = ?",
+		oldest.ID, l.now, other.ID, other.ID).Exec(ctx)
+	if err != nil {
+		return fmt.Errorf("merge occurrences: %w", err)
+	}
+	other.MergedInto = &oldest.ID
+	oldest.SourceVersion = "" // it changed, also when its days did not
+	return nil
+}
+
+// remove keeps an occurrence of which no day is left for its claims: every reading
+// was retracted, or revised so that none is wet any more.
+func (l *stationLink) remove(ctx context.Context, row *occurrenceRow) error {
+	standing := l.days.in(row.run()).known(false)
+	stage := trigger.Retracted
+	for _, day := range standing {
+		if stage = trigger.Final; day.Preliminary {
+			stage = trigger.Preliminary
+			break
+		}
+	}
+	content := strconv.FormatInt(l.days.version(row.run()), 10)
+	if _, before, _ := strings.Cut(row.SourceVersion, "."); before == content && row.Stage == stage {
+		return nil
+	}
+	row.Stage = stage
+	return l.update(ctx, row, content)
+}
+
+// update writes a known occurrence, whose version grows with everything it says.
+func (l *stationLink) update(ctx context.Context, row *occurrenceRow, content string) error {
+	row.Version, row.UpdatedAt = row.Version+1, l.now
+	row.SourceVersion = strconv.FormatInt(row.Version, 10) + "." + content
+	_, err := l.NewUpdate().Model(row).Column("occurred_at", "last_at", "stage", "merged_into", "source_version", "version", "updated_at").WherePK().Exec(ctx)
+	if err != nil {
+		return fmt.Errorf("update occurrence: %w", err)
+	}
+	l.touched = append(l.touched, row.ID)
+	return nil
+}
