@@ -78,6 +78,7 @@ func (h *house) endpoints(t *testing.T) []endpoint {
 	return []endpoint{
 		{"POST", "/quotes", hualien, model.ScopeQuotesWrite, 201, 403},
 		{"GET", "/quotes/" + quote.ID, "", model.ScopeQuotesRead, 200, 404},
+		{"GET", "/quotes/" + quote.ID + "/basis", "", model.ScopeQuotesRead, 200, 404},
 		{"POST", "/policies", `{"quote_id":"` + fresh.ID + `"}`, model.ScopePoliciesWrite, 201, 404},
 		{"GET", "/policies/" + policy.ID, "", model.ScopePoliciesRead, 200, 404},
 		{"GET", "/policies/" + policy.ID + "/timeline", "", model.ScopePoliciesRead, 200, 404},

@@ -43,6 +43,7 @@ func (s *story) tell(t *testing.T) {
 	s.Work()
 	s.ask(t, policy.ID, claim)
 	call("getQuote", 200, "GET", "/quotes/"+quote.ID, "")
+	call("getQuoteBasis", 200, "GET", "/quotes/"+quote.ID+"/basis?limit=3", "")
 	call("getPolicy", 200, "GET", "/policies/"+policy.ID, "")
 	claim = record[wire.Claim](t, call("getClaim", 200, "GET", of, ""))
 	call("getPayout", 200, "GET", "/payouts/"+claim.Payouts[0].ID, "")

@@ -24,8 +24,11 @@ var introduction string
 //go:embed hashes.md
 var aboutHashes string
 
-// What is to be known about events and webhooks before the first call.
+// How prices are computed, and what is to be known about events and webhooks before
+// the first call.
 var (
+	//go:embed prices.md
+	aboutPrices string
 	//go:embed events.md
 	aboutEvents string
 	//go:embed webhooks.md
@@ -36,6 +39,7 @@ var (
 var tags = []*huma.Tag{
 	{Name: "Products", Description: "What can be covered, and on which terms. A product is a versioned document: the JSON Schema of a quote's `context` with every default, the trigger, the shape of the payout, the loadings of the price, and worked examples that the version passes. A quote names a product and keeps the version it was priced with."},
 	{Name: "Quotes", Description: "What cover would cost, and why: everything that would bind, the premium line by line, every number it was computed from, and every past event that would have paid. A quote is `priced` until it is `bound` or, mostly after 24 hours, `expired`. Quoting reserves nothing."},
+	{Name: "Prices", Description: aboutPrices},
 	{Name: "Policies", Description: "Cover that was bound. A policy is `active` from the moment of binding, also before its period begins; `cover_phase` tells where the clock stands. It is `exhausted` when nothing is left of the limit, `expired` after its period, `cancelled` by an operator, and `archived` when its reporting window is over and nothing is open."},
 	{Name: "Claims", Description: "What is owed because of something that happened, and its story. Most claims are opened and decided by matching, the moment a source reports the event; you can open one too. `opened` becomes `approved`, `deferred` (the source has not settled yet), `declined` or `withdrawn`; `approved` becomes `closed` when everything is paid and confirmed, and again `approved` when a payout comes back or its storm grows."},
 	{Name: "Attachments", Description: "Documents that belong to a claim: at most 50, of 10 MiB each; pdf, png, jpeg, webp, heic, csv, json, geojson and plain text. They are kept as they were sent, and downloaded with headers that keep browsers from running them."},

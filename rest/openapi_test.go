@@ -31,6 +31,7 @@ var contract = map[string]model.Scope{
 	"GET /claims/{claim_id}/payouts":                             model.ScopeClaimsRead,
 	"GET /payouts/{payout_id}":                                   model.ScopeClaimsRead,
 	"GET /quotes/{quote_id}":                                     model.ScopeQuotesRead,
+	"GET /quotes/{quote_id}/basis":                               model.ScopeQuotesRead,
 	"POST /policies":                                             model.ScopePoliciesWrite,
 	"GET /policies/{policy_id}":                                  model.ScopePoliciesRead,
 	"POST /claims":                                               model.ScopeClaimsWrite,

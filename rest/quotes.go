@@ -6,6 +6,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"parapet/model"
+	"parapet/model/pricing"
 	"parapet/model/wire"
 )
 
@@ -33,4 +34,8 @@ func (d *door) getQuotes(ctx context.Context, c *call, filter model.Filter, page
 
 func (d *door) getQuote(ctx context.Context, c *call) (*wire.Quote, error) {
 	return d.Service.GetQuote(ctx, c.actor, c.path("quote_id"))
+}
+
+func (d *door) getQuoteBasis(ctx context.Context, c *call, page model.PageRequest) (*model.Page[pricing.WeighedEvent], error) {
+	return d.Service.GetQuoteBasis(ctx, c.actor, c.path("quote_id"), page)
 }

@@ -36,6 +36,8 @@ func (d *door) cover() []route {
 			named("listQuotes", "Quotes", "List quotes", "Newest first."),
 		reads("/quotes/{quote_id}", model.ScopeQuotesRead, d.getQuote).
 			named("getQuote", "Quotes", "Read a quote", ""),
+		lists("/quotes/{quote_id}/basis", model.ScopeQuotesRead, d.getQuoteBasis).refuses(model.CodeStateConflict).
+			named("getQuoteBasis", "Prices", "List the events of a price", "The past events that the price weighs, newest first, found again in the data set that the quote's basis names: they add up to its sums. 409 state_conflict when this server has another edition of the data set."),
 
 		creates("/policies", model.ScopePoliciesWrite, d.bindPolicy).atLocation().refuses(model.CodeQuoteAlreadyBound, model.CodeQuoteExpired, model.CodeCapacityExceeded, model.CodeMoratoriumActive, model.CodeReferenceTaken).heldTo(heldQuote).
 			named("createPolicy", "Policies", "Bind a quote", "Makes the quoted cover binding at once. A quote binds once: a second time is 409 quote_already_bound with the policy in resource_id."),

@@ -10,7 +10,7 @@ import (
 // fieldOf is the field of the schema that does, or shows, what an operation of REST
 // does.
 var fieldOf = map[string]string{
-	"createQuote": "Mutation.createQuote", "getQuote": "Query.quote", "listQuotes": "Query.quotes",
+	"createQuote": "Mutation.createQuote", "getQuote": "Query.quote", "getQuoteBasis": "Quote.weighedEvents", "listQuotes": "Query.quotes",
 	"createPolicy": "Mutation.bindPolicy", "getPolicy": "Query.policy", "listPolicies": "Query.policies",
 	"createClaim": "Mutation.openClaim", "getClaim": "Query.claim", "listClaims": "Query.claims", "listTimeline": "Claim.timeline",
 	"createAttachment": "Mutation.addAttachment", "listAttachments": "Claim.attachments", "downloadAttachment": "Attachment.downloadUrl",

@@ -1296,6 +1296,7 @@ type ComplexityRoot struct {
 		TermsHash        func(childComplexity int) int
 		UpdatedAt        func(childComplexity int) int
 		Version          func(childComplexity int) int
+		WeighedEvents    func(childComplexity int, first *int, after *string, order *string) int
 	}
 
 	QuoteConnection struct {
@@ -1611,6 +1612,29 @@ type ComplexityRoot struct {
 	}
 
 	WebhookEndpointEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
+	WeighedEvent struct {
+		DistanceKM  func(childComplexity int) int
+		ID          func(childComplexity int) int
+		OccurredAt  func(childComplexity int) int
+		Share       func(childComplexity int) int
+		ShareSquare func(childComplexity int) int
+		Weight      func(childComplexity int) int
+		Year        func(childComplexity int) int
+	}
+
+	WeighedEventConnection struct {
+		Edges              func(childComplexity int) int
+		Nodes              func(childComplexity int) int
+		PageInfo           func(childComplexity int) int
+		TotalCount         func(childComplexity int) int
+		TotalCountExceeded func(childComplexity int) int
+	}
+
+	WeighedEventEdge struct {
 		Cursor func(childComplexity int) int
 		Node   func(childComplexity int) int
 	}
@@ -7382,6 +7406,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Quote.Version(childComplexity), true
+	case "Quote.weighedEvents":
+		if e.ComplexityRoot.Quote.WeighedEvents == nil {
+			break
+		}
+
+		args, err := ec.field_Quote_weighedEvents_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Quote.WeighedEvents(childComplexity, args["first"].(*int), args["after"].(*string), args["order"].(*string)), true
 
 	case "QuoteConnection.edges":
 		if e.ComplexityRoot.QuoteConnection.Edges == nil {
@@ -8556,6 +8591,93 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.WebhookEndpointEdge.Node(childComplexity), true
+
+	case "WeighedEvent.distanceKm":
+		if e.ComplexityRoot.WeighedEvent.DistanceKM == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WeighedEvent.DistanceKM(childComplexity), true
+	case "WeighedEvent.id":
+		if e.ComplexityRoot.WeighedEvent.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WeighedEvent.ID(childComplexity), true
+	case "WeighedEvent.occurredAt":
+		if e.ComplexityRoot.WeighedEvent.OccurredAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WeighedEvent.OccurredAt(childComplexity), true
+	case "WeighedEvent.share":
+		if e.ComplexityRoot.WeighedEvent.Share == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WeighedEvent.Share(childComplexity), true
+	case "WeighedEvent.shareSquare":
+		if e.ComplexityRoot.WeighedEvent.ShareSquare == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WeighedEvent.ShareSquare(childComplexity), true
+	case "WeighedEvent.weight":
+		if e.ComplexityRoot.WeighedEvent.Weight == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WeighedEvent.Weight(childComplexity), true
+	case "WeighedEvent.year":
+		if e.ComplexityRoot.WeighedEvent.Year == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WeighedEvent.Year(childComplexity), true
+
+	case "WeighedEventConnection.edges":
+		if e.ComplexityRoot.WeighedEventConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WeighedEventConnection.Edges(childComplexity), true
+	case "WeighedEventConnection.nodes":
+		if e.ComplexityRoot.WeighedEventConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WeighedEventConnection.Nodes(childComplexity), true
+	case "WeighedEventConnection.pageInfo":
+		if e.ComplexityRoot.WeighedEventConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WeighedEventConnection.PageInfo(childComplexity), true
+	case "WeighedEventConnection.totalCount":
+		if e.ComplexityRoot.WeighedEventConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WeighedEventConnection.TotalCount(childComplexity), true
+	case "WeighedEventConnection.totalCountExceeded":
+		if e.ComplexityRoot.WeighedEventConnection.TotalCountExceeded == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WeighedEventConnection.TotalCountExceeded(childComplexity), true
+
+	case "WeighedEventEdge.cursor":
+		if e.ComplexityRoot.WeighedEventEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WeighedEventEdge.Cursor(childComplexity), true
+	case "WeighedEventEdge.node":
+		if e.ComplexityRoot.WeighedEventEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WeighedEventEdge.Node(childComplexity), true
 
 	case "WithdrawClaimPayload.claim":
 		if e.ComplexityRoot.WithdrawClaimPayload.Claim == nil {
@@ -12324,6 +12446,18 @@ type Quote implements Node {
   basis: Basis!
   "Every past event that would have paid, newest first."
   history: [PastEvent!]!
+  """
+  The past events that the price weighs, newest first, found again in the data set that basis names: they add up to its
+  sums. Errors: parameter_invalid, cursor_invalid, state_conflict when this server has another edition of the data set.
+  """
+  weighedEvents(
+    "How many, 1 to 100; 25 when left out."
+    first: Int
+    "The endCursor of the page before."
+    after: String
+    "The newest first when left out."
+    order: Order
+  ): WeighedEventConnection
   "Until when it can be bound."
   expiresAt: DateTime!
   "What keeps the quote from being bound now; null when nothing does, and once it is bound or expired."
@@ -12380,7 +12514,7 @@ enum PriceLineKind {
 
 """
 Everything the price was computed from, so that anybody can compute it again. Amounts are decimals of minor units, not
-rounded; sums are shares of the limit. The manual has the formulas: /docs/prices.
+rounded; sums are shares of the limit. The chapter Prices of the manual at /docs has the formulas.
 """
 type Basis {
   "burn_analysis: what the cover would have paid in the years of the history."
@@ -12454,6 +12588,46 @@ type Basis {
   annualLossSum: Decimal
   "The sum of their squares; null from formula 2 on."
   annualLossSquareSum: Decimal
+}
+
+"One past event as it counts in a price."
+type WeighedEvent {
+  "The source's id of the event."
+  id: String!
+  "When it happened: of a storm, when it came closest; at a station, the last day that counts."
+  occurredAt: DateTime!
+  "The year in whose loss it counts: of a storm the year of its first fix, at a station that of the first day."
+  year: Int!
+  "How far it was from the centre of the circle, in km; null at a station."
+  distanceKm: Float
+  "a, the probability that it pays where the displaced place is."
+  weight: Decimal!
+  "p, the mean of its share of the limit."
+  share: Decimal!
+  "The mean of the square of its share of the limit."
+  shareSquare: Decimal!
+}
+
+"A page of weighed events."
+type WeighedEventConnection {
+  "The records with their cursors."
+  edges: [WeighedEventEdge!]!
+  "The records."
+  nodes: [WeighedEvent!]!
+  "Where the page stands."
+  pageInfo: PageInfo!
+  "How many records the list has, counted up to 10000, and only when it is asked for."
+  totalCount: Int!
+  "Whether there are more than totalCount tells."
+  totalCountExceeded: Boolean!
+}
+
+"A record of a page."
+type WeighedEventEdge {
+  "Where it stands; give it as after to read on from here."
+  cursor: String!
+  "The record."
+  node: WeighedEvent!
 }
 
 "The part of the calendar year that a short cover was priced on, in UTC."
@@ -16193,6 +16367,8 @@ func (ec *executionContext) childFields_Quote(ctx context.Context, field graphql
 		return ec.fieldContext_Quote_basis(ctx, field)
 	case "history":
 		return ec.fieldContext_Quote_history(ctx, field)
+	case "weighedEvents":
+		return ec.fieldContext_Quote_weighedEvents(ctx, field)
 	case "expiresAt":
 		return ec.fieldContext_Quote_expiresAt(ctx, field)
 	case "moratorium":
@@ -16827,6 +17003,52 @@ func (ec *executionContext) childFields_WebhookEndpointEdge(ctx context.Context,
 		return ec.fieldContext_WebhookEndpointEdge_node(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type WebhookEndpointEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_WeighedEvent(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_WeighedEvent_id(ctx, field)
+	case "occurredAt":
+		return ec.fieldContext_WeighedEvent_occurredAt(ctx, field)
+	case "year":
+		return ec.fieldContext_WeighedEvent_year(ctx, field)
+	case "distanceKm":
+		return ec.fieldContext_WeighedEvent_distanceKm(ctx, field)
+	case "weight":
+		return ec.fieldContext_WeighedEvent_weight(ctx, field)
+	case "share":
+		return ec.fieldContext_WeighedEvent_share(ctx, field)
+	case "shareSquare":
+		return ec.fieldContext_WeighedEvent_shareSquare(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type WeighedEvent", field.Name)
+}
+
+func (ec *executionContext) childFields_WeighedEventConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_WeighedEventConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_WeighedEventConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_WeighedEventConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_WeighedEventConnection_totalCount(ctx, field)
+	case "totalCountExceeded":
+		return ec.fieldContext_WeighedEventConnection_totalCountExceeded(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type WeighedEventConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_WeighedEventEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_WeighedEventEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_WeighedEventEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type WeighedEventEdge", field.Name)
 }
 
 func (ec *executionContext) childFields_WithdrawClaimPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

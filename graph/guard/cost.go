@@ -53,6 +53,7 @@ var fieldCosts = map[string]int{
 	"Job.lastError":            2,
 	"Product.contextSchema":    5,
 	"DeliveryAttempt.answer":   1,
+	"Quote.weighedEvents":      100,  // the history of the place is weighed again
 	"Statement.csv":            8000, // 1 MiB, made of some 7,000 entries
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"parapet/model"
+	"parapet/model/pricing"
 	"parapet/model/wire"
 )
 
@@ -28,48 +29,50 @@ type Edge[N any] struct {
 
 //nolint:revive // each is told behind itself
 type (
-	QuoteConnection           = Connection[*Quote]              // of quotes
-	QuoteEdge                 = Edge[*Quote]                    // to a quote
-	PolicyConnection          = Connection[*Policy]             // of policies
-	PolicyEdge                = Edge[*Policy]                   // to a policy
-	ClaimConnection           = Connection[*Claim]              // of claims
-	ClaimEdge                 = Edge[*Claim]                    // to a claim
-	PayoutConnection          = Connection[*Payout]             // of payouts
-	PayoutEdge                = Edge[*Payout]                   // to a payout
-	PayoutMethodConnection    = Connection[*PayoutMethod]       // of payout methods
-	PayoutMethodEdge          = Edge[*PayoutMethod]             // to a payout method
-	TimelineConnection        = Connection[*wire.TimelineEntry] // of a timeline
-	TimelineEdge              = Edge[*wire.TimelineEntry]       // to a sentence of it
-	MessageConnection         = Connection[*Message]            // of messages
-	MessageEdge               = Edge[*Message]                  // to a message
-	AttachmentConnection      = Connection[*Attachment]         // of documents
-	AttachmentEdge            = Edge[*Attachment]               // to a document
-	ProductConnection         = Connection[*Product]            // of products
-	ProductEdge               = Edge[*Product]                  // to a product
-	OccurrenceConnection      = Connection[*Occurrence]         // of occurrences
-	OccurrenceEdge            = Edge[*Occurrence]               // to an occurrence
-	ObservationConnection     = Connection[*Observation]        // of observations
-	ObservationEdge           = Edge[*Observation]              // to an observation
-	EventConnection           = Connection[*Event]              // of events
-	EventEdge                 = Edge[*Event]                    // to an event
-	WebhookEndpointConnection = Connection[*WebhookEndpoint]    // of webhook endpoints
-	WebhookEndpointEdge       = Edge[*WebhookEndpoint]          // to a webhook endpoint
-	DeliveryConnection        = Connection[*Delivery]           // of deliveries
-	DeliveryEdge              = Edge[*Delivery]                 // to a delivery
-	ExplanationConnection     = Connection[*Explanation]        // of explanations
-	ExplanationEdge           = Edge[*Explanation]              // to an explanation
-	PartnerConnection         = Connection[*wire.Partner]       // of partners
-	PartnerEdge               = Edge[*wire.Partner]             // to a partner
-	LedgerEntryConnection     = Connection[*LedgerEntry]        // of entries of the ledger
-	LedgerEntryEdge           = Edge[*LedgerEntry]              // to an entry of the ledger
-	CapacityConnection        = Connection[*wire.Capacity]      // of capacities
-	CapacityEdge              = Edge[*wire.Capacity]            // to a capacity
-	MoratoriumConnection      = Connection[*Moratorium]         // of moratoria
-	MoratoriumEdge            = Edge[*Moratorium]               // to a moratorium
-	AuditConnection           = Connection[*model.AuditEntry]   // of the audit log
-	JobConnection             = Connection[*Job]                // of jobs
-	JobEdge                   = Edge[*Job]                      // to a job
-	AuditEdge                 = Edge[*model.AuditEntry]         // to a line of it
+	QuoteConnection           = Connection[*Quote]                // of quotes
+	QuoteEdge                 = Edge[*Quote]                      // to a quote
+	PolicyConnection          = Connection[*Policy]               // of policies
+	PolicyEdge                = Edge[*Policy]                     // to a policy
+	ClaimConnection           = Connection[*Claim]                // of claims
+	ClaimEdge                 = Edge[*Claim]                      // to a claim
+	PayoutConnection          = Connection[*Payout]               // of payouts
+	PayoutEdge                = Edge[*Payout]                     // to a payout
+	PayoutMethodConnection    = Connection[*PayoutMethod]         // of payout methods
+	PayoutMethodEdge          = Edge[*PayoutMethod]               // to a payout method
+	TimelineConnection        = Connection[*wire.TimelineEntry]   // of a timeline
+	TimelineEdge              = Edge[*wire.TimelineEntry]         // to a sentence of it
+	MessageConnection         = Connection[*Message]              // of messages
+	MessageEdge               = Edge[*Message]                    // to a message
+	AttachmentConnection      = Connection[*Attachment]           // of documents
+	AttachmentEdge            = Edge[*Attachment]                 // to a document
+	ProductConnection         = Connection[*Product]              // of products
+	ProductEdge               = Edge[*Product]                    // to a product
+	OccurrenceConnection      = Connection[*Occurrence]           // of occurrences
+	OccurrenceEdge            = Edge[*Occurrence]                 // to an occurrence
+	ObservationConnection     = Connection[*Observation]          // of observations
+	ObservationEdge           = Edge[*Observation]                // to an observation
+	EventConnection           = Connection[*Event]                // of events
+	EventEdge                 = Edge[*Event]                      // to an event
+	WebhookEndpointConnection = Connection[*WebhookEndpoint]      // of webhook endpoints
+	WebhookEndpointEdge       = Edge[*WebhookEndpoint]            // to a webhook endpoint
+	DeliveryConnection        = Connection[*Delivery]             // of deliveries
+	DeliveryEdge              = Edge[*Delivery]                   // to a delivery
+	ExplanationConnection     = Connection[*Explanation]          // of explanations
+	ExplanationEdge           = Edge[*Explanation]                // to an explanation
+	PartnerConnection         = Connection[*wire.Partner]         // of partners
+	PartnerEdge               = Edge[*wire.Partner]               // to a partner
+	LedgerEntryConnection     = Connection[*LedgerEntry]          // of entries of the ledger
+	LedgerEntryEdge           = Edge[*LedgerEntry]                // to an entry of the ledger
+	CapacityConnection        = Connection[*wire.Capacity]        // of capacities
+	CapacityEdge              = Edge[*wire.Capacity]              // to a capacity
+	MoratoriumConnection      = Connection[*Moratorium]           // of moratoria
+	MoratoriumEdge            = Edge[*Moratorium]                 // to a moratorium
+	WeighedEventConnection    = Connection[*pricing.WeighedEvent] // of the events of a price
+	WeighedEventEdge          = Edge[*pricing.WeighedEvent]       // to an event of a price
+	AuditConnection           = Connection[*model.AuditEntry]     // of the audit log
+	JobConnection             = Connection[*Job]                  // of jobs
+	JobEdge                   = Edge[*Job]                        // to a job
+	AuditEdge                 = Edge[*model.AuditEntry]           // to a line of it
 )
 
 func connection[R, N any](page *model.Page[R], nodes []*N) *Connection[*N] {

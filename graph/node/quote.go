@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"parapet/model"
+	"parapet/model/pricing"
 	"parapet/model/wire"
 )
 
@@ -49,6 +50,12 @@ func (q *Quote) Cover() Cover { return Cover{q.Quote.Cover} }
 func (q *Quote) Policy(ctx context.Context) (*Policy, error) {
 	r := q.kin.read
 	return referred(ctx, q.kin, "policy", q.PolicyID, r.Service.BarePoliciesByID, r.policies)
+}
+
+// WeighedEvents are the past events of its price.
+func (q *Quote) WeighedEvents(_ context.Context, first *int, after, order *string) (*WeighedEventConnection, error) {
+	r := q.kin.read
+	return listed(asTheyAre[pricing.WeighedEvent])(r.Service.WeighedEvents(r.Actor, q.Quote, ordered(first, after, order)))
 }
 
 // CreateQuoteInput is cover to price.

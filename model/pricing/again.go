@@ -21,7 +21,7 @@ func (e *OtherData) Error() string {
 // WeighAgain lists the events of a price anew, newest first, from what the quote
 // shows: they add up to the sums of its basis. Formula 1 did not smooth: each
 // event that would have paid counts with its factor. Errors: *OtherData.
-func WeighAgain(c trigger.Cover, b Basis, past []Past, h *hazard.History) ([]Weighed, error) {
+func WeighAgain(c trigger.Cover, b Basis, past []Past, h *hazard.History) ([]WeighedEvent, error) {
 	if b.Formula < Formula {
 		return unsmoothed(past), nil
 	}
@@ -40,11 +40,11 @@ func WeighAgain(c trigger.Cover, b Basis, past []Past, h *hazard.History) ([]Wei
 	return events, nil
 }
 
-func unsmoothed(past []Past) []Weighed {
-	events := make([]Weighed, len(past))
+func unsmoothed(past []Past) []WeighedEvent {
+	events := make([]WeighedEvent, len(past))
 	for i, p := range past {
-		events[i] = Weighed{
-			SourceEventID: p.SourceEventID, OccurredAt: p.OccurredAt, Year: p.OccurredAt.Year(), DistanceKM: p.DistanceKM,
+		events[i] = WeighedEvent{
+			ID: p.SourceEventID, OccurredAt: p.OccurredAt, Year: p.OccurredAt.Year(), DistanceKM: p.DistanceKM,
 			Weight: decimal.New(1, 0), Share: p.Factor, ShareSquare: p.Factor.Mul(p.Factor).Round(momentDecimals),
 		}
 	}

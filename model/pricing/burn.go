@@ -119,7 +119,7 @@ func weighed(c trigger.Cover, smoothing decimal.Decimal, h *hazard.History, s *s
 func weighedWith(judged judgedPeriods, c trigger.Cover, smoothing decimal.Decimal, h *hazard.History, s *season) *analysis {
 	a := &analysis{data: datasetOf(c, h)}
 	a.asIf = asIf{cover: c, source: a.data.Source, season: s, past: []Past{}}
-	a.weigh = weighing{cover: c, season: s, smoothing: smoothing.InexactFloat64(), events: []Weighed{}, judged: judged}
+	a.weigh = weighing{cover: c, season: s, smoothing: smoothing.InexactFloat64(), events: []WeighedEvent{}, judged: judged}
 	switch c.Trigger.Kind {
 	case hazard.Earthquake:
 		a.weigh.quakes(h)

@@ -18,7 +18,7 @@ var rootScale = new(big.Int).Exp(big.NewInt(10), big.NewInt(40), nil)
 type sums struct{ annual, squares, paying int64 }
 
 // total adds the events up: the share of each year is at most the whole limit.
-func total(events []Weighed) sums {
+func total(events []WeighedEvent) sums {
 	var t sums
 	years := make(map[int]int64)
 	for i := range events {

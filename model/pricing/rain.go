@@ -127,7 +127,7 @@ func (w *weighing) rain(h *hazard.History) {
 		}
 		d := w.judge(s)
 		if event, counts := newWeighed(single(d.Factor, certainty)); d.Met && counts {
-			event.SourceEventID, event.OccurredAt, event.Year = s.id(), d.OccurredAt, s.First.Year()
+			event.ID, event.OccurredAt, event.Year = s.id(), d.OccurredAt, s.First.Year()
 			w.events = append(w.events, event)
 		}
 	}

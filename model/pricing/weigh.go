@@ -12,16 +12,16 @@ import (
 	"parapet/model/trigger"
 )
 
-// Weighed is one past event as it counts in a price. The displacement of the
+// WeighedEvent is one past event as it counts in a price. The displacement of the
 // place makes its payout share f random; without smoothing f is certain.
-type Weighed struct {
-	SourceEventID string          `json:"source_event_id"`
-	OccurredAt    time.Time       `json:"occurred_at"`
-	Year          int             `json:"year"`         // of history, in whose loss the event counts
-	DistanceKM    *float64        `json:"distance_km"`  // from the centre of the circle, two decimals; null at a station
-	Weight        decimal.Decimal `json:"weight"`       // a, the probability that f is above 0
-	Share         decimal.Decimal `json:"share"`        // p, the mean of f
-	ShareSquare   decimal.Decimal `json:"share_square"` // the mean of f²
+type WeighedEvent struct {
+	ID          string          `json:"id"`
+	OccurredAt  time.Time       `json:"occurred_at"`
+	Year        int             `json:"year"`         // of history, in whose loss the event counts
+	DistanceKM  *float64        `json:"distance_km"`  // from the centre of the circle, two decimals; null at a station
+	Weight      decimal.Decimal `json:"weight"`       // a, the probability that f is above 0
+	Share       decimal.Decimal `json:"share"`        // p, the mean of f
+	ShareSquare decimal.Decimal `json:"share_square"` // the mean of f²
 
 	moments moments
 }
@@ -34,7 +34,7 @@ type weighing struct {
 	cover        trigger.Cover
 	season       *season
 	smoothing    float64 // c in kilometres; 0 displaces nothing
-	events       []Weighed
+	events       []WeighedEvent
 	unknownDepth int // earthquakes that count as within the depth limit
 	judged       judgedPeriods
 }
@@ -44,10 +44,10 @@ type weighing struct {
 const cutoff = 3
 
 // newWeighed is an event that counts; false when it pays nothing anywhere.
-func newWeighed(m moments) (Weighed, bool) { return Weighed{moments: m}, m != moments{} }
+func newWeighed(m moments) (WeighedEvent, bool) { return WeighedEvent{moments: m}, m != moments{} }
 
 // show writes the moments as decimals, which a price has no need of.
-func (e *Weighed) show() {
+func (e *WeighedEvent) show() {
 	e.Weight, e.Share, e.ShareSquare = share(e.moments.paying), share(e.moments.mean), share(e.moments.square)
 }
 
@@ -67,7 +67,7 @@ func (w *weighing) quakes(h *hazard.History) {
 		if quake.DepthKM == nil && w.cover.Trigger.MaximumDepthKM != nil {
 			w.unknownDepth++
 		}
-		event.SourceEventID, event.OccurredAt, event.Year, event.DistanceKM = quake.EventID, quake.At, quake.At.Year(), shown(km)
+		event.ID, event.OccurredAt, event.Year, event.DistanceKM = quake.EventID, quake.At, quake.At.Year(), shown(km)
 		w.events = append(w.events, event)
 	}
 }
@@ -143,9 +143,9 @@ func (w *weighing) storms(h *hazard.History) {
 	}
 }
 
-func (w *weighing) storm(runs []hazard.Run, centers []hazard.Point, weights []int64) (Weighed, bool) {
+func (w *weighing) storm(runs []hazard.Run, centers []hazard.Point, weights []int64) (WeighedEvent, bool) {
 	if !slices.ContainsFunc(runs, w.mayPay) {
-		return Weighed{}, false
+		return WeighedEvent{}, false
 	}
 	shares := make([]decimal.Decimal, len(centers))
 	closest, closestAt, pays := math.Inf(1), time.Time{}, false
@@ -165,11 +165,11 @@ func (w *weighing) storm(runs []hazard.Run, centers []hazard.Point, weights []in
 		pays = pays || shares[i].IsPositive()
 	}
 	if !pays {
-		return Weighed{}, false
+		return WeighedEvent{}, false
 	}
 	event, counts := newWeighed(weighted(shares, weights))
 	storm := runs[0].Storm
-	event.SourceEventID, event.OccurredAt, event.DistanceKM = storm.ID, closestAt, shown(closest)
+	event.ID, event.OccurredAt, event.DistanceKM = storm.ID, closestAt, shown(closest)
 	event.Year = storm.Fixes[0].At.Year()
 	return event, counts
 }
@@ -186,9 +186,9 @@ func (w *weighing) mayPay(run hazard.Run) bool {
 }
 
 // newest puts the events in the order of lists: newest first, then by id.
-func newest(events []Weighed) {
-	slices.SortFunc(events, func(a, b Weighed) int {
-		return cmp.Or(b.OccurredAt.Compare(a.OccurredAt), cmp.Compare(a.SourceEventID, b.SourceEventID))
+func newest(events []WeighedEvent) {
+	slices.SortFunc(events, func(a, b WeighedEvent) int {
+		return cmp.Or(b.OccurredAt.Compare(a.OccurredAt), cmp.Compare(a.ID, b.ID))
 	})
 }
 

@@ -1,0 +1,56 @@
+package model
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"parapet/model/pricing"
+	"parapet/model/wire"
+)
+
+// GetQuoteBasis lists the past events that a quote's price weighs, newest first.
+// Errors: not_found, parameter_invalid, cursor_invalid, state_conflict when this
+// release ships another edition of the data that the quote was priced on.
+func (s *Service) GetQuoteBasis(ctx context.Context, actor Actor, quote string, in PageRequest) (*Page[pricing.WeighedEvent], error) {
+	record, err := s.GetQuote(ctx, actor, quote)
+	if err != nil {
+		return nil, err
+	}
+	return s.WeighedEvents(actor, record, in)
+}
+
+// WeighedEvents is GetQuoteBasis of a quote that was read. The events are found
+// again in the data, which never changes: a place in the list is a cursor.
+func (s *Service) WeighedEvents(actor Actor, quote *wire.Quote, in PageRequest) (*Page[pricing.WeighedEvent], error) {
+	p, err := s.page(actor, in, "basis of "+quote.ID)
+	if err != nil {
+		return nil, err
+	}
+	events, err := pricing.WeighAgain(quote.Cover, quote.Basis, quote.History, s.history)
+	if other := (*pricing.OtherData)(nil); errors.As(err, &other) {
+		return nil, Fail(CodeStateConflict, "The events cannot be weighed again: %s. The sums in the quote's basis stay as they are; ask for a new quote to see its events.", other)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("weigh events of %s: %w", quote.ID, err)
+	}
+	p.count = func(context.Context) (int, error) { return len(events), nil }
+	places := make([]int, len(events))
+	for i := range places {
+		places[i] = i
+	}
+	if p.along.or(newestFirst).turned(p.last) == oldestFirst {
+		slices.Reverse(places)
+	}
+	if p.after != "" {
+		after, err := strconv.Atoi(p.after)
+		if err != nil {
+			return nil, fmt.Errorf("cursor of the basis of %s: %w", quote.ID, err)
+		}
+		places = places[slices.Index(places, after)+1:]
+	}
+	places = places[:min(len(places), int(p.fetch()))]
+	return paged(p, places, func(i *int) string { return strconv.Itoa(*i) }, func(i *int) pricing.WeighedEvent { return events[*i] })
+}
