@@ -9,7 +9,7 @@ GO_TEST := go test -timeout=15m
 LINT    := go tool -modfile=internal/tools/go.mod golangci-lint
 
 .DEFAULT_GOAL := help
-.PHONY: help demo dev build test test/race test/interop mutants mutants/named chaos lint format generate verify bench bench/book book clean postgres
+.PHONY: help demo dev build test test/race test/prices test/interop mutants mutants/named chaos lint format generate verify bench bench/book book clean postgres
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z\/]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,6 +31,9 @@ test: postgres ## run every test; needs Go and Postgres only (FUZZ=60s fuzzes ev
 test/race: postgres ## run every test under the race detector; needs a C compiler
 	@command -v $${CC:-cc} >/dev/null || { echo "the race detector needs a C compiler: apt-get install gcc libc6-dev" >&2; exit 1; }
 	CGO_ENABLED=1 $(GO_TEST) -race ./...
+
+test/prices: ## compare the premiums of 20,000 random pairs of covers of each product: the larger cover never costs less (PAIRS=20000)
+	go test -count=1 -timeout=60m -v -run='^TestMoreCoverNeverCostsLess$$' ./model/pricing -price-pairs=$(or $(PAIRS),20000)
 
 test/interop: build ## run the checks by foreign tools; needs Node
 	@internal/tools/interop

@@ -103,7 +103,7 @@ func (a *analysis) rerun(h *hazard.History) {
 	case hazard.StormFix:
 		a.asIf.storms(h)
 	case hazard.StationDay:
-		a.asIf.rain(a.weigh.occurrences(h))
+		a.asIf.rain(&a.weigh, h)
 	}
 	a.asIf.past = newestFirst(a.asIf.past)
 }

@@ -11,6 +11,7 @@ import (
 	"parapet/model/hazard"
 	"parapet/model/money"
 	"parapet/model/pricing"
+	"parapet/model/product"
 	"parapet/model/trigger"
 )
 
@@ -181,6 +182,22 @@ func TestBurnPricesAShortTermOnItsSeason(t *testing.T) {
 func BenchmarkQuakeCircle(b *testing.B) { benchmark(b, quakeCover(23.98, 121.61)) }
 
 func BenchmarkCycloneCircle(b *testing.B) { benchmark(b, cycloneCover()) }
+
+func BenchmarkRainExcess(b *testing.B) { benchmarkDefault(b, "rain-excess") }
+
+func BenchmarkRainDeficit(b *testing.B) { benchmarkDefault(b, "rain-deficit") }
+
+// benchmarkDefault quotes a product from its defaults.
+func benchmarkDefault(b *testing.B, key string) {
+	b.Helper()
+	for _, p := range product.Shipped() {
+		for p.Key() == key && b.Loop() {
+			if _, err := p.Price([]byte(`{"partner":"acme"}`), asOf, hazard.Shipped()); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+}
 
 func benchmark(b *testing.B, c trigger.Cover) {
 	b.Helper()

@@ -61,8 +61,8 @@ func mayPaySpell(c trigger.Cover, s *spell) bool {
 
 // judge is the best determination of a spell over the season's periods. A cover of
 // a season waits as a live one does; a whole year's cover has all of history.
-func (s *spell) judge(c trigger.Cover, season *season, o trigger.Occurrence) (best trigger.Determination) {
-	o.Rain = &s.RainOccurrence
+func (s *spell) judge(c trigger.Cover, season *season) (best trigger.Determination) {
+	o := trigger.Occurrence{Stage: trigger.Final, Rain: &s.RainOccurrence}
 	for _, period := range season.periods(s.First, s.Last.AddDate(0, 0, 1)) {
 		d := trigger.Evaluate(c, period, payableFrom(c, season, period), o)
 		if d.Met && (!best.Met || d.Factor.GreaterThan(best.Factor)) {
@@ -101,16 +101,15 @@ func (s *spell) id() string { return s.Station + "/" + s.First.Format(time.DateO
 type judgedPeriods map[*spell]trigger.Determination
 
 func (w *weighing) judge(s *spell) trigger.Determination {
-	o := trigger.Occurrence{Stage: trigger.Final}
 	if s.Definition.Calendar == "" {
-		return s.judge(w.cover, w.season, o)
+		return s.judge(w.cover, w.season)
 	}
 	if !s.counts(w.cover, w.season) {
 		return trigger.Determination{}
 	}
 	d, known := w.judged[s]
 	if !known {
-		d = s.judge(w.cover, nil, o)
+		d = s.judge(w.cover, nil)
 		w.judged[s] = d
 	}
 	return d
@@ -133,15 +132,15 @@ func (w *weighing) rain(h *hazard.History) {
 	}
 }
 
-func (r *asIf) rain(all []spell) {
+func (r *asIf) rain(w *weighing, h *hazard.History) {
+	all := w.occurrences(h)
 	for i := range all {
 		s := &all[i]
 		if s.counts(r.cover, r.season) {
 			r.inPlace++
 		}
 		if mayPaySpell(r.cover, s) {
-			o := trigger.Occurrence{Source: r.source, SourceEventID: s.id(), Stage: trigger.Final}
-			r.keep(o, s.judge(r.cover, r.season, o))
+			r.keep(trigger.Occurrence{Source: r.source, SourceEventID: s.id()}, w.judge(s))
 		}
 	}
 }

@@ -144,24 +144,13 @@ func (w *weighing) storms(h *hazard.History) {
 }
 
 func (w *weighing) storm(runs []hazard.Run, centers []hazard.Point, weights []int64) (WeighedEvent, bool) {
-	if !slices.ContainsFunc(runs, w.mayPay) {
+	strong := w.strong(runs)
+	if len(strong) == 0 {
 		return WeighedEvent{}, false
 	}
-	shares := make([]decimal.Decimal, len(centers))
-	closest, closestAt, pays := math.Inf(1), time.Time{}, false
+	shares, pays := make([]decimal.Decimal, len(centers)), false
 	for i, center := range centers {
-		cover := w.cover
-		cover.Place.Latitude, cover.Place.Longitude = center.Latitude, center.Longitude
-		for _, run := range runs {
-			part := hazard.Storm{ID: run.Storm.ID, Fixes: run.Fixes}
-			for _, period := range w.season.periods(run.Fixes[0].At, run.Fixes[len(run.Fixes)-1].At) {
-				share, km, at := trigger.ShareOf(cover, period, period.From, part)
-				shares[i] = decimal.Max(shares[i], share)
-				if i == 0 && km < closest {
-					closest, closestAt = km, at
-				}
-			}
-		}
+		shares[i], _, _ = w.shareAt(center, strong)
 		pays = pays || shares[i].IsPositive()
 	}
 	if !pays {
@@ -169,20 +158,57 @@ func (w *weighing) storm(runs []hazard.Run, centers []hazard.Point, weights []in
 	}
 	event, counts := newWeighed(weighted(shares, weights))
 	storm := runs[0].Storm
+	_, closest, closestAt := w.shareAt(w.cover.Place.Center(), runs)
 	event.ID, event.OccurredAt, event.DistanceKM = storm.ID, closestAt, shown(closest)
 	event.Year = storm.Fixes[0].At.Year()
 	return event, counts
 }
 
-// mayPay tells whether any fix of the run reaches the mildest threshold.
-func (w *weighing) mayPay(run hazard.Run) bool {
+// shareAt is the best share of a storm's runs for the cover around another centre,
+// and how close and when they came closest to it in the season.
+func (w *weighing) shareAt(center hazard.Point, runs []hazard.Run) (best decimal.Decimal, closest float64, closestAt time.Time) {
+	cover := w.cover
+	cover.Place.Latitude, cover.Place.Longitude = center.Latitude, center.Longitude
+	closest = math.Inf(1)
+	for _, run := range runs {
+		part := hazard.Storm{ID: run.Storm.ID, Fixes: run.Fixes}
+		for _, period := range w.season.periods(run.Fixes[0].At, run.Fixes[len(run.Fixes)-1].At) {
+			share, km, at := trigger.ShareOf(cover, period, period.From, part)
+			if share.GreaterThan(best) {
+				best = share
+			}
+			if km < closest {
+				closest, closestAt = km, at
+			}
+		}
+	}
+	return best, closest, closestAt
+}
+
+// strong cuts the parts of runs of which an end reaches the mildest threshold. No
+// wind between two ends is above the larger one, so nothing else can pay.
+func (w *weighing) strong(runs []hazard.Run) (parts []hazard.Run) {
 	if w.cover.Trigger.Direction == trigger.AtMost {
-		return true
+		return runs
 	}
 	least := w.cover.Payout.LowestThreshold()
-	return slices.ContainsFunc(run.Fixes, func(fix hazard.Fix) bool {
-		return fix.WindKN != nil && fix.WindKN.GreaterThanOrEqual(least)
-	})
+	reaches := func(fix hazard.Fix) bool { return fix.WindKN != nil && fix.WindKN.GreaterThanOrEqual(least) }
+	for _, run := range runs {
+		from := -1 // of the open part
+		for i := range run.Fixes {
+			enough := reaches(run.Fixes[i]) || i+1 < len(run.Fixes) && reaches(run.Fixes[i+1]) || i > 0 && reaches(run.Fixes[i-1])
+			switch {
+			case enough && from < 0:
+				from = i
+			case !enough && from >= 0:
+				parts, from = append(parts, hazard.Run{Storm: run.Storm, Fixes: run.Fixes[from:i]}), -1
+			}
+		}
+		if from >= 0 {
+			parts = append(parts, hazard.Run{Storm: run.Storm, Fixes: run.Fixes[from:]})
+		}
+	}
+	return parts
 }
 
 // newest puts the events in the order of lists: newest first, then by id.
