@@ -57,9 +57,9 @@ var lists = map[string]bound{
 	"Price.lines":                         {entries: 8},
 	"Cover.payoutCurves":                  {entries: 10}, // one a ring
 	"PayoutShape.rings":                   {entries: 10},
-	"PayoutShape.steps":                   {entries: 20},
-	"Ring.steps":                          {entries: 20},
-	"PayoutCurve.points":                  {entries: 20}, // one curve without rings has as many points as ten with twenty
+	"PayoutShape.steps":                   {entries: 50},
+	"Ring.steps":                          {entries: 50},
+	"PayoutCurve.points":                  {entries: 50}, // one a rung
 	"Product.payoutCurves":                {entries: 10},
 	"Product.currencies":                  {entries: currencies},
 	"Product.examples":                    {entries: 20},
