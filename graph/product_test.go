@@ -16,7 +16,7 @@ func TestAProductTellsItself(t *testing.T) {
 		price { riskFactor maximumRateOnLine } currencies { code minimumLimit { amount currency } automaticUpTo { amount } }
 		contextSchema examples { name context earthquake { magnitude depthKm } storm { hour windKn } rainMm met reason index factor amount { amount currency } } } }`
 	quake := d.data(t, document, map[string]any{"key": "quake-circle"})["product"]
-	require.EqualValues(t, 1, dig(t, quake, "version"))
+	require.EqualValues(t, 2, dig(t, quake, "version"))
 	require.Equal(t, map[string]any{"index": "6.5", "before": "0.2", "reached": "0.5"}, dig(t, quake, "payoutCurves", 0, "points", 1))
 	require.Nil(t, dig(t, quake, "payoutCurves", 0, "radiusShare"))
 	require.Equal(t, map[string]any{"quoteValidity": "PT24H", "longestTerm": "P366D"}, dig(t, quake, "times"))
@@ -46,7 +46,7 @@ func TestQuotesAndPoliciesKnowTheirProduct(t *testing.T) {
 	d.Cover("quake-circle", modeltest.Context{"steps": []map[string]string{{"threshold": "8.0", "factor": "0.4"}}})
 	got := d.data(t, `{ policies { nodes { productKey product { key version title } cover { payoutCurves { points { index reached } } } quote { product { key } } } } }`, nil)
 	policy := dig(t, got, "policies", "nodes", 0)
-	require.Equal(t, map[string]any{"key": "quake-circle", "version": 1.0, "title": "Earthquake in a circle"}, dig(t, policy, "product"))
+	require.Equal(t, map[string]any{"key": "quake-circle", "version": 2.0, "title": "Earthquake in a circle"}, dig(t, policy, "product"))
 	require.Equal(t, "quake-circle", dig(t, policy, "quote", "product", "key"))
 	require.Equal(t, []any{map[string]any{"index": "8.0", "reached": "0.4"}}, dig(t, policy, "cover", "payoutCurves", 0, "points"))
 }

@@ -59,7 +59,7 @@ var lists = map[string]bound{
 	"PayoutShape.rings":                   {entries: 10},
 	"PayoutShape.steps":                   {entries: 50},
 	"Ring.steps":                          {entries: 50},
-	"PayoutCurve.points":                  {entries: 50}, // one a rung
+	"PayoutCurve.points":                  {entries: 20}, // one curve without rings has fifty, fewer than ten with twenty
 	"Product.payoutCurves":                {entries: 10},
 	"Product.currencies":                  {entries: currencies},
 	"Product.examples":                    {entries: 20},
