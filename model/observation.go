@@ -65,7 +65,8 @@ const MaxObservations = 1000
 // RecordObservations keeps what a source measured and wakes the matching. Each
 // observation is judged alone: a wrong one is rejected with its errors, the
 // others are kept. Recording the same again changes nothing. With sandbox, the
-// observations are seen by the calling partner's own policies only.
+// observations are seen by the calling partner's own policies only, and a station's day
+// that is still to come moves the development clock to its end.
 func (s *Service) RecordObservations(ctx context.Context, actor Actor, in []wire.ObservationInput, sandbox bool) ([]wire.ObservationResult, error) {
 	return s.recordBatch(ctx, actor, in, sandbox, nil)
 }
@@ -82,7 +83,7 @@ func (s *Service) recordBatch(ctx context.Context, actor Actor, in []wire.Observ
 	}
 	var results []wire.ObservationResult
 	err = s.change(ctx, actor, func(ctx context.Context, u *unit) error {
-		r := recording{unit: u, scope: scope, results: make([]wire.ObservationResult, len(in)), wholeStorms: tracks != nil}
+		r := recording{unit: u, scope: scope, rehearsed: sandbox, results: make([]wire.ObservationResult, len(in)), wholeStorms: tracks != nil}
 		if err := r.keep(ctx, in, faults); err != nil {
 			return err
 		}
@@ -135,7 +136,7 @@ func (s *Service) RecordObservation(ctx context.Context, actor Actor, in wire.Ob
 		return nil, false, Invalid(checkObservation(actor, &in, now, faults)...)
 	}
 	err = s.change(ctx, actor, func(ctx context.Context, u *unit) error {
-		r := recording{unit: u, scope: scope, results: make([]wire.ObservationResult, 1)}
+		r := recording{unit: u, scope: scope, rehearsed: sandbox, results: make([]wire.ObservationResult, 1)}
 		if err := r.keep(ctx, []wire.ObservationInput{in}, make([][]FieldError, 1)); err != nil {
 			return err
 		}

@@ -18,6 +18,7 @@ type recording struct {
 	*unit
 
 	scope       string
+	rehearsed   bool // recorded in the sandbox
 	wholeStorms bool // the batch holds all fixes of its storms
 	results     []wire.ObservationResult
 	changed     []*observationRow // created or revised, in the order they came
@@ -27,6 +28,11 @@ type recording struct {
 // keep judges each observation, with what was not read of it, writes what is new,
 // leads it to its occurrence and asks for the matching.
 func (r *recording) keep(ctx context.Context, in []wire.ObservationInput, unread [][]FieldError) error {
+	if r.rehearsed {
+		if err := r.followRehearsal(ctx, in, unread); err != nil {
+			return err
+		}
+	}
 	rows := make([]*observationRow, len(in))
 	for i, each := range in {
 		r.results[i] = wire.ObservationResult{Index: i, Result: ResultRejected}

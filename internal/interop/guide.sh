@@ -13,6 +13,7 @@ exec ./with-parapet timeout 120 sh -eu -c '
 	blocks=$(awk "/^\`\`\`sh\$/ { on = 1; next } /^\`\`\`\$/ { on = 0 } on" ../../rest/guide.md)
 	said=$(sh -euc "$blocks")
 	echo "$said"
-	echo "$said" | tail -n 6 | grep -q "\"provider_reference\": \"" || { echo "the guide does not end with a payout" >&2; exit 1; }
+	echo "$said" | grep -q "\"provider_reference\": \"" || { echo "the guide does not lead to a payout" >&2; exit 1; }
+	echo "$said" | tail -n 40 | grep -q "\"value\": \"190\"" || { echo "the guide does not end with a claim for the rehearsed rain" >&2; exit 1; }
 	echo "guide: $(grep -c "^\`\`\`sh\$" ../../rest/guide.md) blocks ran"
 '

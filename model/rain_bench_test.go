@@ -1,0 +1,54 @@
+package model_test
+
+import (
+	"flag"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/model"
+	"parapet/model/modeltest"
+)
+
+// manyPolicies adds a book of 500,000 policies to BenchmarkEvaluateRain.
+var manyPolicies = flag.Bool("rain.many", false, "match rain with 500,000 policies at one station, too")
+
+// atOneStation copies a bound policy, with its quote, at its own station.
+const atOneStation = `with copies as (select gen_random_uuid() as quote, gen_random_uuid() as policy from generate_series(1, %d)
+	), quoted as (
+		insert into quotes select copy.* from (select q from quotes q limit 1) as one (q), copies c,
+			lateral jsonb_populate_record(one.q, jsonb_build_object('id', c.quote, 'policy_id', c.policy, 'partner_reference', null)) as copy returning 1
+	)
+	insert into policies select copy.* from (select p from policies p limit 1) as one (p), copies c,
+		lateral jsonb_populate_record(one.p, jsonb_build_object('id', c.policy, 'quote_id', c.quote, 'partner_reference', null)) as copy`
+
+// BenchmarkEvaluateRain records and matches one more day of rain of a running spell at
+// a station with many policies. Nobody can be paid by it, and nobody is read: the work
+// follows the days and not the policies.
+func BenchmarkEvaluateRain(b *testing.B) {
+	sizes := []int{50_000}
+	if *manyPolicies {
+		sizes = append(sizes, 500_000)
+	}
+	for _, policies := range sizes {
+		b.Run(fmt.Sprintf("policies=%d", policies), func(b *testing.B) {
+			m := modeltest.New(b, modeltest.Unchecked())
+			policy := m.Cover("rain-excess", nil)
+			for _, statement := range []string{"set session_replication_role = replica", fmt.Sprintf(atOneStation, policies), "reset session_replication_role", "analyze policies"} {
+				_, err := m.DB.Pool.Exec(b.Context(), statement)
+				require.NoError(b, err)
+			}
+			first := wholeDay(policy.EffectiveAt)
+			m.After(300 * 24 * time.Hour)
+			for i := 0; b.Loop(); i++ {
+				day := days(policy, first.AddDate(0, 0, i%290), fmt.Sprintf("%d.%d", 1+i%9, i%7))
+				m.Observe(day...)
+				for job := m.Open(); job != nil; job = m.Open() {
+					require.NoError(b, m.Service.Evaluate(b.Context(), job.(model.EvaluateOccurrences)))
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,60 @@
+package model_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/model"
+	"parapet/model/modeltest"
+	"parapet/model/wire"
+)
+
+func TestRehearsedRainMovesTheDevelopmentClock(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t, modeltest.Shipped())
+	policy := b.Cover("rain-excess", nil)
+	theirs := b.As(b.Globex).Cover("rain-excess", nil)
+	first := wholeDay(policy.EffectiveAt.AddDate(0, 0, 7))
+	series := spell(policy, first, "50", "60", "70", "60")
+	results, err := b.Service.RecordObservations(t.Context(), b.Acme, series, true)
+	require.NoError(t, err)
+	for _, result := range results {
+		require.Equal(t, model.ResultCreated, result.Result, "%v", result.Errors)
+	}
+	require.WithinDuration(t, first.AddDate(0, 0, len(series)), b.Now(), time.Minute, "to the end of the last day")
+	b.Work()
+	claim := b.OnlyClaim(policy)
+	require.Equal(t, "approved", claim.Status)
+	require.Equal(t, "240", claim.Determination.Index.Value)
+	require.Empty(t, b.As(b.Globex).Claims(theirs), "only its partner's policies see a rehearsal")
+
+	was := b.Now()
+	_, err = b.Service.RecordObservations(t.Context(), b.Acme, series, true)
+	require.NoError(t, err)
+	require.WithinDuration(t, was, b.Now(), time.Minute, "it never goes back")
+}
+
+func TestDayThatIsWrongOrTooFarAheadMovesNoClock(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy := b.Cover("rain-excess", nil)
+	was := b.Now()
+	tomorrow := was.Truncate(24*time.Hour).AddDate(0, 0, 1)
+	far, negative := modeltest.StationDay(policy.Cover.Place.Station, tomorrow.AddDate(0, 0, 401), "5"), modeltest.StationDay(policy.Cover.Place.Station, tomorrow, "-5")
+	quake := modeltest.Quake("us1", tomorrow, epicentre, "6.4")
+	results, err := b.Service.RecordObservations(t.Context(), b.Acme, []wire.ObservationInput{far, negative, quake}, true)
+	require.NoError(t, err)
+	for _, result := range results {
+		require.Equal(t, model.ResultRejected, result.Result)
+	}
+	require.WithinDuration(t, was, b.Now(), time.Minute)
+	_, _, err = b.Service.RecordObservation(t.Context(), b.Source, modeltest.StationDay(policy.Cover.Place.Station, tomorrow, "5"), false)
+	require.Equal(t, "future", failure(t, err).Fields[0].Code, "what a source reports must have happened")
+	require.WithinDuration(t, was, b.Now(), time.Minute)
+	_, created, err := b.Service.RecordObservation(t.Context(), b.Acme, modeltest.StationDay(policy.Cover.Place.Station, tomorrow, "5"), true)
+	require.NoError(t, err)
+	require.True(t, created, "one day alone may be rehearsed")
+	require.WithinDuration(t, tomorrow.AddDate(0, 0, 1), b.Now(), time.Minute)
+}
