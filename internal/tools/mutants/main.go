@@ -29,6 +29,7 @@ type options struct {
 	number   int            // mutants to judge
 	seed     string         // orders the mutants
 	only     *regexp.Regexp // keys to choose from
+	tests    *regexp.Regexp // tests to trace
 	directed string         // list of named mutants; replaces the sample
 	dir      string         // state and builds
 	again    bool           // judge survivors again
@@ -51,7 +52,7 @@ func main() {
 }
 
 func parseOptions() options {
-	o, packages, suites, only := options{}, "", "", ""
+	o, packages, suites, only, tests := options{}, "", "", "", ""
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		cache = os.TempDir()
@@ -61,6 +62,7 @@ func parseOptions() options {
 	flag.IntVar(&o.number, "n", 300, "mutants to judge, those of earlier runs included")
 	flag.StringVar(&o.seed, "seed", "1", "orders the mutants")
 	flag.StringVar(&only, "only", "", "regular expression: mutate only what its key matches (file|function|text|mutation)")
+	flag.StringVar(&tests, "tests", "", "regular expression: trace only tests with such a name; a mutant that they let live may be noticed by others")
 	flag.StringVar(&o.directed, "directed", "", "file of named mutants to judge instead of a sample")
 	flag.StringVar(&o.dir, "state", filepath.Join(cache, "parapet", "mutants"), "folder of the state and of the builds")
 	flag.BoolVar(&o.again, "again", false, "judge survivors of earlier runs again")
@@ -71,7 +73,8 @@ func parseOptions() options {
 	flag.BoolVar(&o.traced, "traced", false, "judge by the tests that were traced already, and trace no others")
 	flag.BoolVar(&o.alone, "alone", true, "judge mutants that need a build of their own, too: constants of a package, a minute each")
 	flag.Parse()
-	o.packages, o.suites, o.only = strings.Split(packages, ","), strings.Split(suites, ","), regexp.MustCompile(only)
+	o.packages, o.suites = strings.Split(packages, ","), strings.Split(suites, ",")
+	o.only, o.tests = regexp.MustCompile(only), regexp.MustCompile(tests)
 	return o
 }
 

@@ -110,7 +110,7 @@ func traceTests(o options, b *build) ([]tested, error) {
 		}
 		var missing []string
 		for _, test := range tests {
-			if _, ok := known[suite+"."+test]; !ok {
+			if _, ok := known[suite+"."+test]; !ok && o.tests.MatchString(test) {
 				missing = append(missing, test)
 			}
 		}
