@@ -104,7 +104,7 @@ func (c *fieldCheck) reasons(in *DecisionRequest, claim *claimRow) {
 	}
 	if slices.Contains(in.ReasonCodes, ReasonSourceProvisional) {
 		c.that(claim.OccurrenceID != nil && len(givenReasons(in.ReasonCodes)) == 1, "/reason_codes", "value",
-			"source_provisional leaves the decision to the source: give it alone, and for a claim of origin trigger.")
+			"source_preliminary leaves the decision to the source: give it alone, and for a claim of origin trigger.")
 	}
 }
 

@@ -96,7 +96,7 @@ type DeterminationStage = string
 
 // The stages: the source may still revise them, or stands by them.
 const (
-	DeterminationProvisional DeterminationStage = "provisional"
+	DeterminationProvisional DeterminationStage = "preliminary"
 	DeterminationFinal       DeterminationStage = "final"
 )
 

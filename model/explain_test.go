@@ -61,7 +61,7 @@ func TestAnExplanationIsTheClaimsDetermination(t *testing.T) {
 	}, e.Sentences)
 
 	waiting := shake(b, "us2", "7.0", trigger.Preliminary)
-	require.Equal(t, []string{"source_provisional"}, told(t, b, policy, byEvent("usgs", "us2")).Reasons)
+	require.Equal(t, []string{"source_preliminary"}, told(t, b, policy, byEvent("usgs", "us2")).Reasons)
 	waiting.Stage, waiting.Measures = trigger.Final, map[string]wire.Measure{"magnitude": {Value: "5.9", Unit: "mw"}}
 	b.Observe(waiting)
 	b.Work()

@@ -114,9 +114,9 @@ func TestPreliminaryValuesWaitForTheFinalOnes(t *testing.T) {
 			b.Work()
 			claim := b.OnlyClaim(policy)
 			require.Equal(t, "deferred", claim.Status)
-			require.Equal(t, []string{"source_provisional"}, claim.Decision.ReasonCodes)
+			require.Equal(t, []string{"source_preliminary"}, claim.Decision.ReasonCodes)
 			require.NotNil(t, claim.Decision.NextReviewAt)
-			require.Equal(t, "provisional", claim.Determination.Stage)
+			require.Equal(t, "preliminary", claim.Determination.Stage)
 			require.Nil(t, claim.Amount)
 			require.Equal(t, policy.Limit, b.Policy(policy.ID).LimitRemaining)
 

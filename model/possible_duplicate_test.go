@@ -202,7 +202,7 @@ func TestAllWaitingClaimsOfMergedQuakesAreDecided(t *testing.T) {
 	shake(b, "us1", "6.4", trigger.Preliminary)
 	quake := shake(b, "us2", "6.4", trigger.Preliminary)
 	for _, claim := range b.Claims(policy) {
-		require.Equal(t, []string{"source_provisional"}, claim.Decision.ReasonCodes)
+		require.Equal(t, []string{"source_preliminary"}, claim.Decision.ReasonCodes)
 	}
 	quake.Stage, quake.Aliases = trigger.Final, []string{"us1"}
 	b.Observe(quake)

@@ -18,7 +18,7 @@ const (
 	ReasonWaitingPeriod     ReasonCode = "waiting_period"
 	ReasonLimitExhausted    ReasonCode = "limit_exhausted"
 	ReasonDuplicateEvent    ReasonCode = "duplicate_event"
-	ReasonSourceProvisional ReasonCode = "source_provisional" // alone: the source's final word decides
+	ReasonSourceProvisional ReasonCode = "source_preliminary" // alone: the source's final word decides
 	ReasonSourceRetracted   ReasonCode = "source_retracted"   // found out, never given by an operator
 	ReasonEvidenceNeeded    ReasonCode = "evidence_needed"
 	ReasonComplianceHold    ReasonCode = "compliance_hold"

@@ -201,7 +201,7 @@ func abated(t *testing.T, b *modeltest.Bundle, policy *wire.Policy) *wire.Claim 
 	b.Work()
 	claim := b.OnlyClaim(policy)
 	require.Equal(t, "deferred", claim.Status)
-	require.Equal(t, []string{"source_provisional"}, claim.Decision.ReasonCodes)
+	require.Equal(t, []string{"source_preliminary"}, claim.Decision.ReasonCodes)
 	require.Equal(t, fix.OccurredAt.Add(stormPasses), *claim.Decision.NextReviewAt)
 	return claim
 }

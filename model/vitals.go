@@ -76,7 +76,7 @@ select
 	(select count(*) from webhook_progress where active and failures >= $2) as failing,
 	(select count(*) from webhook_endpoints where status = 'disabled' and note is not null and deleted_at is null) as disabled,
 	coalesce((select extract(epoch from now - min(created_at)) from claims where status = 'opened'), 0)::bigint as undecided,
-	coalesce((select extract(epoch from now - min(opened_at)) from claims where status = 'deferred' and reason_codes = array['source_provisional']), 0)::bigint as awaiting_source,
+	coalesce((select extract(epoch from now - min(opened_at)) from claims where status = 'deferred' and reason_codes = array['source_preliminary']), 0)::bigint as awaiting_source,
 	(select count(*) from claims where status = 'deferred' and next_review_at < now - interval '1 hour') as reviews_overdue,
 	(select count(*) from quotes where status = 'priced' and expires_at < now - interval '10 minutes')
 		+ (select count(*) from policies where status = 'active' and expires_at < now - interval '10 minutes') as expiry_overdue,

@@ -135,7 +135,7 @@ func provoked(t *testing.T, b *modeltest.Bundle) {
 		update webhook_progress set failures = 10;
 		insert into findings (id, created_at, kind, rail) values (gen_random_uuid(), now(), 'contradiction', 'scripted');
 		insert into bank_entries (key, short, rail, payout_id, amount, currency, payee, set_aside_at) values ('k', 'k', 'iso20022', 'pay', 1, 'USD', 'iban ····3000', now());
-		update claims set status = 'deferred', next_review_at = now(), reason_codes = array['source_provisional'], opened_at = now() - interval '15 days' where status = 'approved';
+		update claims set status = 'deferred', next_review_at = now(), reason_codes = array['source_preliminary'], opened_at = now() - interval '15 days' where status = 'approved';
 		insert into river.river_job (kind, queue, state, args, max_attempts, finalized_at, scheduled_at)
 			values ('release_payout', 'payouts', 'discarded', '{}', 1, now(), now() - interval '1 hour'), ('evaluate_policies', 'matching', 'retryable', '{}', 25, null, now()), ('sweep', 'sweeps', 'available', '{}', 1, null, now() - interval '1 hour')`)
 	require.NoError(t, err)

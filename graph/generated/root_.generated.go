@@ -9287,7 +9287,7 @@ enum ReasonCode {
   "What may be the same event is claimed already."
   DUPLICATE_EVENT
   "The source's values are not final."
-  SOURCE_PROVISIONAL
+  SOURCE_PRELIMINARY
   "The source withdrew what it had reported."
   SOURCE_RETRACTED
   "Evidence is needed."
@@ -11012,7 +11012,7 @@ type ClaimBrief {
 "Whether a determination rests on values that may still change."
 enum DeterminationStage {
   "The source may still revise them."
-  PROVISIONAL
+  PRELIMINARY
   "The source stands by them."
   FINAL
 }
@@ -11244,8 +11244,8 @@ input DecideClaimInput {
   amount: MoneyInput
   """
   Public reasons; without any OPERATOR_DECISION. APPROVED takes THRESHOLD_MET, GOODWILL and OPERATOR_DECISION. DEFERRED takes
-  DUPLICATE_EVENT, EVIDENCE_NEEDED, COMPLIANCE_HOLD and OPERATOR_DECISION, or SOURCE_PROVISIONAL alone, which leaves the decision
-  to the source's final word. DECLINED takes all but THRESHOLD_MET, SOURCE_PROVISIONAL,
+  DUPLICATE_EVENT, EVIDENCE_NEEDED, COMPLIANCE_HOLD and OPERATOR_DECISION, or SOURCE_PRELIMINARY alone, which leaves the decision
+  to the source's final word. DECLINED takes all but THRESHOLD_MET, SOURCE_PRELIMINARY,
   SOURCE_RETRACTED and GOODWILL.
   """
   reasonCodes: [ReasonCode!]

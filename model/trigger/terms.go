@@ -218,7 +218,7 @@ const (
 	EvidenceNeeded Reason = "evidence_needed"
 	// SourcePreliminary is the answer for a month or dekad that would pay by the days
 	// that are known, while days are still to come or to become final.
-	SourcePreliminary Reason = "source_provisional"
+	SourcePreliminary Reason = "source_preliminary"
 )
 
 // Determination is what the trigger says of one cover and one occurrence.

@@ -21,7 +21,7 @@ type Determination struct {
 	DistanceKM    *float64 `json:"distance_km"` // to the centre of a circle, two decimals
 	Factor        string   `json:"factor"`      // share of the limit, a decimal
 	Amount        Money    `json:"amount"`      // factor × limit, rounded once, half up
-	Stage         string   `json:"stage"`       // provisional, final
+	Stage         string   `json:"stage"`       // preliminary, final
 	SourceVersion string   `json:"source_version"`
 	TermsHash     string   `json:"terms_hash"`
 	ReceiptHash   string   `json:"receipt_hash"` // sha256 of terms, facts and result in canonical JSON

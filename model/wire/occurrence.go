@@ -39,7 +39,7 @@ type Explanation struct {
 	Payable    Money       `json:"payable"`   // of the amount, what the limit still holds, or what the claim was granted
 	DistanceKM *float64    `json:"distance_km"`
 	RadiusKM   *float64    `json:"radius_km"` // within which the index counts; null at a station
-	Stage      string      `json:"stage"`     // provisional, final
+	Stage      string      `json:"stage"`     // preliminary, final
 	Reasons    []string    `json:"reasons"`   // public reason codes
 	Sentences  []string    `json:"sentences"` // the same for people, in reading order
 	Claim      *ClaimBrief `json:"claim"`     // the claim that was made of it, if any

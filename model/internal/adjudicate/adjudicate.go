@@ -22,7 +22,7 @@ const (
 	ReasonThresholdMet      = "threshold_met"
 	ReasonLimitExhausted    = "limit_exhausted"
 	ReasonDuplicateEvent    = "duplicate_event"
-	ReasonSourceProvisional = "source_provisional"
+	ReasonSourceProvisional = "source_preliminary"
 	ReasonEvidenceNeeded    = "evidence_needed"
 )
 

@@ -31,7 +31,7 @@ func TestDecide(t *testing.T) {
 		},
 		"provisional, met or not": {
 			met(func(f *adjudicate.Facts) { f.Settled, f.Met, f.Remaining, f.Duplicate = false, false, 0, true }),
-			adjudicate.Decision{Outcome: adjudicate.Defer, Reasons: []string{"source_provisional"}},
+			adjudicate.Decision{Outcome: adjudicate.Defer, Reasons: []string{"source_preliminary"}},
 		},
 		"a second report": {
 			met(func(f *adjudicate.Facts) { f.Duplicate = true }),
