@@ -12,7 +12,7 @@ func TestDemoTellsTheWholeStory(t *testing.T) {
 	var out bytes.Buffer
 	require.NoError(t, run(t.Context(), []string{"demo"}, &out))
 	for _, sentence := range []string{
-		"16 would have paid", "is approved", "6.4 mw", "21.98 km", "20,000.00 USD", "is released", "trigger.observed", "payout.released", "make dev",
+		"19 would have paid", "is approved", "6.4 mw", "21.98 km", "20,000.00 USD", "is released", "trigger.observed", "payout.released", "make dev",
 	} {
 		require.Contains(t, out.String(), sentence)
 	}
