@@ -100,7 +100,7 @@ func readBody(r *http.Request) ([]byte, error) {
 	}
 	var body bytes.Buffer
 	if length := r.ContentLength; length > 0 {
-		body.Grow(int(min(length, bodyLimit)) + bytes.MinRead) // room to see the end
+		body.Grow(int(min(length, bodyLimit+1)) + bytes.MinRead) // room to see the end
 	}
 	if _, err := body.ReadFrom(io.LimitReader(incoming, bodyLimit+1)); err != nil {
 		return nil, v.CutOff(err)

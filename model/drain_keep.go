@@ -107,7 +107,7 @@ func (u *unit) tried(progress *progressRow, sent *Sent, ordered bool) *deliveryR
 		d.Status, d.NextAttemptAt = DeliveryParked, nil
 	default:
 		wait := u.svc.webhooks.hasten(jittered(schedule[d.Tries-1]))
-		d.NextAttemptAt = new(u.now.Add(max(wait, min(sent.RetryAfter, maxRetryAfter))))
+		d.NextAttemptAt = new(u.now.Add(wait)) // or later: see postponeRetries
 	}
 	return d
 }
