@@ -262,7 +262,7 @@ func listenAgain(ctx context.Context, file string, addresses ...string) (net.Lis
 	if err != nil {
 		return nil, err
 	}
-	if err := os.WriteFile(file, []byte(listener.Addr().String()), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(listener.Addr().String()), 0o600); err != nil { //nolint:gosec // in our data folder
 		return nil, errors.Join(fmt.Errorf("data folder: %w", err), listener.Close())
 	}
 	return listener, nil
