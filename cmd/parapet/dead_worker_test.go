@@ -154,11 +154,15 @@ func (d *deadWorkers) killWorker(t *testing.T, claim uuid.UUID) (job int64, kill
 	err = d.DB.Pool.QueryRow(t.Context(), `insert into river.river_job (kind, args, queue, max_attempts)
 		select 'reevaluate_payouts', jsonb_build_object('partner', partner, 'claim', $2::text), 'accounts', 25 from claims where id = $1 returning id`, claim, id.String()).Scan(&job)
 	require.NoError(t, err)
-	var worker string
+	place := -1
 	require.Eventually(t, func() bool {
-		return d.DB.Pool.QueryRow(t.Context(), "select attempted_by[array_upper(attempted_by, 1)] from river.river_job where id = $1 and state = 'running'", job).Scan(&worker) == nil
+		var worker string
+		err := d.DB.Pool.QueryRow(t.Context(), "select attempted_by[array_upper(attempted_by, 1)] from river.river_job where id = $1 and state = 'running'", job).Scan(&worker)
+		if err == nil {
+			place = d.place(worker) // a process may log its name after it has begun a job
+		}
+		return place >= 0
 	}, time.Minute, 20*time.Millisecond, "a process works the job")
-	place := d.place(worker)
 	d.running[place].kill()
 	killed = time.Now()
 	require.NoError(t, lock.Commit(t.Context()))
