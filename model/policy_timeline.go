@@ -127,7 +127,7 @@ func policyChange(kind EventType, data jsontext.Value) (summary string, facts js
 	if err != nil {
 		facts = jsontext.Value("{}")
 	}
-	switch kind {
+	switch kind { //nolint:exhaustive // the other events of a policy change what remains
 	case EventPolicyActivated:
 		return fmt.Sprintf("The policy was bound: up to %s from %s to %s.", p.Limit, p.EffectiveAt.Format(time.RFC3339), p.ExpiresAt.Format(time.RFC3339)), facts
 	case EventPolicyExhausted:

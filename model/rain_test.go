@@ -202,7 +202,7 @@ func TestLateDayJoinsSpellsThatWerePaid(t *testing.T) {
 	require.Len(t, paid, 2)
 	rain(b, policy, first.AddDate(0, 0, 1), "200")
 	after := b.Claims(policy)
-	require.Equal(t, claimIDs(b, policy), []string{paid[0].ID, paid[1].ID}, "a joined spell was paid by its parts")
+	require.Equal(t, []string{paid[0].ID, paid[1].ID}, claimIDs(b, policy), "a joined spell was paid by its parts")
 	for i := range after {
 		require.Equal(t, paid[i].Amount, after[i].Amount)
 	}
@@ -349,10 +349,10 @@ func TestWetMonthWithAMissingDayOpensNothing(t *testing.T) {
 func TestDayNamesTheOccurrenceOfThePolicysOwnDefinition(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	dry, first := parched(b)
+	dry, _ := parched(b)
 	wet := b.Cover("rain-excess", modeltest.Context{"days": 1, "station": dry.Cover.Place.Station})
 	b.After(100 * 24 * time.Hour)
-	first = trigger.Month.FirstFrom(wet.EffectiveAt)
+	first := trigger.Month.FirstFrom(wet.EffectiveAt)
 	rain(b, dry, first, append(month(first, "8"), "0", "0", "0")...)
 	name := dry.Cover.Place.Station + "/" + first.Format(time.DateOnly)
 	claim, created, err := b.Service.OpenClaim(t.Context(), b.Acme, sourceEvent(dry, "ghcn", name))

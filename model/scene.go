@@ -65,7 +65,7 @@ func (v *verdict) touched() bool {
 	switch v.d.Reason {
 	case trigger.OutsidePeriod, trigger.OutsidePlace:
 		return v.claim != nil
-	case trigger.ThresholdMet, trigger.ThresholdNotMet, trigger.WaitingPeriod:
+	case trigger.ThresholdMet, trigger.ThresholdNotMet, trigger.WaitingPeriod, trigger.EvidenceNeeded, trigger.SourcePreliminary:
 	}
 	return true
 }

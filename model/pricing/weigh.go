@@ -134,12 +134,15 @@ func (w *weighing) storms(h *hazard.History) {
 	centers, weights := w.centers()
 	reach := w.cover.Place.RadiusKM + math.Sqrt(6)*w.smoothing // to the corners of the nodes
 	runs := h.RunsNear(w.cover.Place.Center(), reach)
-	for from, to := 0, 0; from < len(runs); from = to {
-		for to = from; to < len(runs) && runs[to].Storm == runs[from].Storm; to++ {
+	for len(runs) > 0 {
+		own := 1
+		for own < len(runs) && runs[own].Storm == runs[0].Storm {
+			own++
 		}
-		if event, counts := w.storm(runs[from:to], centers, weights); counts {
+		if event, counts := w.storm(runs[:own], centers, weights); counts {
 			w.events = append(w.events, event)
 		}
+		runs = runs[own:]
 	}
 }
 
