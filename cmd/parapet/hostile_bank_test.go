@@ -53,7 +53,8 @@ func (c *crash) serveBy(t *testing.T, bank string) {
 		p.kill()
 	}
 	c.environment = append(c.environment, "PARAPET_RAIL=http", "PARAPET_RAIL_URL="+bank+"/v1",
-		"PARAPET_RAIL_SECRET="+base64.StdEncoding.EncodeToString(bankSecrets[0]), "PARAPET_LOOPBACK_TARGETS=true")
+		"PARAPET_RAIL_SECRET="+base64.StdEncoding.EncodeToString(bankSecrets[0]), "PARAPET_LOOPBACK_TARGETS=true",
+		"PARAPET_REHEARSAL=true") // a later server starts on a shifted clock
 	c.running = []*process{c.start(t, "rehearsal")}
 }
 
