@@ -63,6 +63,15 @@ func (a account) own(dir string) error {
 	return os.Chmod(dir, 0o700)
 }
 
+// locate returns where the account keeps the data of the folder, without symbolic links.
+func (a account) locate(dataDir string) (string, error) {
+	resolved, err := resolve(dataDir)
+	if err != nil {
+		return "", err
+	}
+	return a.reachable(resolved)
+}
+
 // reachable is the folder, or where the account keeps its data instead: root's
 // temporary folders are closed to everybody else, and their modes are not ours
 // to change. The same folder always leads to the same place.

@@ -71,6 +71,20 @@ func resolve(dataDir string) (string, error) {
 	return filepath.Join(parent, filepath.Base(dataDir)), err
 }
 
+// HasData reports whether Start would find a database in the folder. For root it looks
+// where the server's account keeps the folder's data.
+func HasData(dataDir string) (bool, error) {
+	as, err := serverAccount()
+	if err != nil {
+		return false, err
+	}
+	if dataDir, err = as.locate(dataDir); err != nil {
+		return false, err
+	}
+	version, err := folderVersion(dataDir)
+	return version != 0, err
+}
+
 // throwAway makes a temporary folder that the account can enter.
 func throwAway(as account) (string, error) {
 	base := os.TempDir()

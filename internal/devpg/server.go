@@ -97,11 +97,8 @@ func (s *Server) claimFolder(ctx context.Context, options Options, as account) e
 		s.dataDir, s.temporary = filepath.Join(dir, "data"), []string{dir}
 		return err
 	}
-	dataDir, err := resolve(options.DataDir)
-	if err != nil {
-		return err
-	}
-	if s.dataDir, err = as.reachable(dataDir); err != nil {
+	var err error
+	if s.dataDir, err = as.locate(options.DataDir); err != nil {
 		return err
 	}
 	if s.lock, err = lock(s.dataDir); err != nil {

@@ -96,7 +96,9 @@ func TestThrowAwayServer(t *testing.T) {
 func TestKeptFolder(t *testing.T) {
 	t.Parallel()
 	dir := folder(t)
+	requireData(t, dir, false)
 	server := start(t, devpg.Options{DataDir: dir, Durable: true})
+	requireData(t, dir, true)
 	require.Equal(t, "on", ask(t, server.URL("postgres"), "SELECT current_setting('fsync')"))
 	require.NoError(t, server.CreateDatabase(t.Context(), "parapet"))
 	require.NoError(t, server.CreateDatabase(t.Context(), "parapet"), "one that exists is left alone")
@@ -109,6 +111,14 @@ func TestKeptFolder(t *testing.T) {
 
 	fresh := start(t, devpg.Options{DataDir: dir, Fresh: true})
 	require.Equal(t, "0", ask(t, fresh.URL("postgres"), "SELECT count(*)::text FROM pg_database WHERE datname = 'parapet'"))
+}
+
+// requireData checks what HasData says of a folder.
+func requireData(t *testing.T, dir string, has bool) {
+	t.Helper()
+	found, err := devpg.HasData(dir)
+	require.NoError(t, err)
+	require.Equal(t, has, found)
 }
 
 func TestFolderInUse(t *testing.T) {

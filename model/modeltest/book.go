@@ -35,7 +35,9 @@ func Book(b *testing.B) *Bundle {
 	b.Helper()
 	folder, err := bookFolder()
 	require.NoError(b, err)
-	if _, err := os.Stat(filepath.Join(folder, "PG_VERSION")); err != nil {
+	made, err := devpg.HasData(folder)
+	require.NoError(b, err)
+	if !made {
 		b.Skip("there is no book: make book")
 	}
 	book.once.Do(func() { book.server, book.err = devpg.Start(context.Background(), devpg.Options{DataDir: folder}) })
