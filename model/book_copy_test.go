@@ -234,7 +234,10 @@ func (c *copier) copyOnce(number int, random *rand.Rand) error {
 		share -= p.share
 	}
 	age := bookSpan * time.Duration(c.copies-number-1) / time.Duration(c.copies)
-	b := &bookCopy{number: number, partner: partner, shift: (c.book.Now().Sub(c.end) - age - time.Hour).Truncate(time.Second), seed: random.Uint64()}
+	b := &bookCopy{
+		number: number, partner: partner, seed: random.Uint64(),
+		shift: (c.book.Now().Sub(c.end) - age - time.Hour).Truncate(time.Second), idShift: -age - time.Hour,
+	}
 	c.texts.write(b)
 	for _, table := range c.tables {
 		for _, row := range table.rows {

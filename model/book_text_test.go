@@ -39,7 +39,8 @@ type bookText struct {
 type bookCopy struct {
 	number  int
 	partner string
-	shift   time.Duration
+	shift   time.Duration // of the template's business times
+	idShift time.Duration // of its ids, which have the machine's time
 	seed    uint64
 
 	texts    []string // by part
@@ -126,7 +127,7 @@ func (t *bookTexts) part(found string) bookPart {
 
 // own is the copy's id for a template's: at the copy's time, with the copy's randomness.
 func (b *bookCopy) own(id uuid.UUID) uuid.UUID {
-	at := int64(binary.BigEndian.Uint64(id[:8])>>16) + b.shift.Milliseconds()
+	at := int64(binary.BigEndian.Uint64(id[:8])>>16) + b.idShift.Milliseconds()
 	var head [8]byte
 	binary.BigEndian.PutUint64(head[:], uint64(at)<<16)
 	copy(id[:6], head[:6])
