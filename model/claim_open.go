@@ -145,7 +145,7 @@ func (u *unit) claimable(p *policyRow, occurred *time.Time) error {
 		return e
 	}
 	switch {
-	case p.Status == PolicyArchived || !u.now.Before(p.ReportableUntil):
+	case p.Status == PolicyArchived || !u.clock.Before(p.ReportableUntil):
 		return refuse("its reporting window is over")
 	case u.now.Before(p.EffectiveAt):
 		return refuse("its cover begins at " + p.EffectiveAt.Format(time.RFC3339))
@@ -186,7 +186,7 @@ func (u *unit) openTriggered(ctx context.Context, p *policyRow, in ClaimRequest)
 		return uuid.Nil, false, e
 	case d.Reason != trigger.EvidenceNeeded && (!d.Met || d.Amount == 0):
 		return uuid.Nil, false, missed(p, facts, d)
-	case p.Status == PolicyArchived || !u.now.Before(p.ReportableUntil):
+	case p.Status == PolicyArchived || !u.clock.Before(p.ReportableUntil):
 		return uuid.Nil, false, Fail(CodePolicyNotInForce, "This policy takes no claims any more: its reporting window is over.")
 	case p.LimitRemaining == 0:
 		e := Fail(CodeLimitExhausted, "The trigger is met, but nothing is left of this policy's limit.")

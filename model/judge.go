@@ -73,7 +73,7 @@ func (j *judging) settle(ctx context.Context) error {
 		}
 		switch claim := j.existing[p.ID]; {
 		case done:
-		case claim == nil && !p.opens(d, j.now):
+		case claim == nil && !p.opens(d, j.clock):
 			continue
 		case claim == nil:
 			err = j.open(p, d)
@@ -237,7 +237,7 @@ func (j *judging) reviewAt(p *policyRow, d trigger.Determination) time.Time {
 
 // growing tells whether a storm may still bring fixes that join the ones it has.
 func (j *judging) growing(p *policyRow) bool {
-	return j.facts.Storm != nil && j.occurrence.FinalTrackAt == nil && j.now.Before(j.passed(p))
+	return j.facts.Storm != nil && j.occurrence.FinalTrackAt == nil && j.clock.Before(j.passed(p))
 }
 
 // passed is when a storm is over: a fix any later would make no segment with the

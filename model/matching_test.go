@@ -139,3 +139,15 @@ func amount(minor int64) *money.Money {
 	m := money.New(minor, "USD")
 	return &m
 }
+
+func TestChangeOfOnePolicyDecidesNoReportingWindowOfAnother(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	changed, other := b.Cover("quake-circle", nil), b.Cover("quake-circle", modeltest.Context{"term": "P30D"})
+	_, err := b.DB.Bun.NewRaw("update policies set updated_at = (select min(reportable_until) from policies) where expires_at > (select min(expires_at) from policies)").Exec(t.Context())
+	require.NoError(t, err)
+	b.Observe(modeltest.Quake("us1", b.Now(), epicentre, "6.4"))
+	b.Work()
+	require.Equal(t, "approved", b.OnlyClaim(changed).Status)
+	require.Equal(t, "approved", b.OnlyClaim(other).Status)
+}

@@ -23,7 +23,13 @@ type unit struct {
 	svc   *Service
 	actor Actor
 	binds bool // it holds bindLock since before it read the clock: see bindTx
-	now   time.Time
+
+	// clock is what the business clock showed when the transaction read it. It decides
+	// what is still allowed and what is due.
+	clock time.Time
+	// now is the time that records get: clock, or the last change of a locked record
+	// where that is later. Another policy's change never decides about money.
+	now time.Time
 
 	records  uint16 // that the unit created
 	events   []eventRow
@@ -65,12 +71,13 @@ func (u *unit) begin(ctx context.Context, ask func(*unit)) error {
 	if u.binds {
 		u.later.Queue(lockBindShared, bindLock)
 	}
-	u.later.Queue("select " + businessNow).QueryRow(func(row pgx.Row) error { return row.Scan(&u.now) })
+	u.later.Queue("select " + businessNow).QueryRow(func(row pgx.Row) error { return row.Scan(&u.clock) })
 	judge := u.once()
 	ask(u)
 	if err := u.send(ctx); err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
+	u.now = u.clock
 	return judge()
 }
 
@@ -119,11 +126,10 @@ func (u *unit) since(rows ...*header) {
 // renew reads the clock again, for what must not lie before anything that was
 // decided while the unit waited for a lock.
 func (u *unit) renew(ctx context.Context) error {
-	was := u.now
-	if err := u.pg.QueryRow(ctx, "select "+businessNow).Scan(&u.now); err != nil {
+	if err := u.pg.QueryRow(ctx, "select "+businessNow).Scan(&u.clock); err != nil {
 		return fmt.Errorf("renew: %w", err)
 	}
-	u.now = maxTime(was, u.now)
+	u.now = maxTime(u.now, u.clock)
 	return nil
 }
 
