@@ -82,9 +82,7 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			}
 			return r.Body, nil
 		},
-		TooLarge: func(limit int64) error {
-			return model.Fail(model.CodeBodyTooLarge, "A body has at most %d MiB here.", limit>>20)
-		},
+		GiveUpBody: func() {},
 		CutOff: func(cause error) error {
 			return model.Fail(model.CodeMalformedJSON, "The body ended before its end.").Because(cause)
 		},

@@ -1,7 +1,6 @@
 package graph_test
 
 import (
-	"bytes"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -192,15 +191,6 @@ func TestSchemaCanBeKeptSecret(t *testing.T) {
 		require.Equal(t, "validation_failed", out.code())
 		require.Nil(t, out.Data)
 	}
-}
-
-func TestLongStringsAreForAttachments(t *testing.T) {
-	t.Parallel()
-	d := open(t)
-	long := bytes.Repeat([]byte("a"), 16<<20)
-	recorder, out := plain{http.MethodPost, "", `{"query":"{viewer{kind}}","variables":{"a":"` + string(long) + `"}}`, nil}.to(t, d)
-	require.Equal(t, http.StatusRequestEntityTooLarge, recorder.Code, out.body)
-	require.Contains(t, out.body, "15 MiB")
 }
 
 // An answer comes in one piece: what a caller defers would be lost.

@@ -2,10 +2,8 @@ package graph
 
 import (
 	"bytes"
-	"context"
 	stdjson "encoding/json" //nolint:depguard // the type in which gqlgen takes a variable's number
 	"errors"
-	"fmt"
 	"io"
 	"mime"
 	"net/http"
@@ -26,6 +24,10 @@ import (
 const (
 	bodyLimit       = 1 << 20
 	attachmentLimit = 15 << 20
+	// longText is from which length on a string among the variables of a body of more than
+	// bodyLimit is taken for the content of an attachment. No other member may have a tenth
+	// of it.
+	longText = 64 << 10
 	// valueLimit keeps variables small in memory and quickly refused: a thousand
 	// observations, the most that one request may record, have less.
 	valueLimit = 25_000
@@ -39,7 +41,12 @@ type posted struct {
 	DocumentID    string         `json:"documentId"`    //nolint:tagliatelle // the specification's name
 	Variables     map[string]any `json:"variables"`
 	Extensions    map[string]any `json:"extensions"`
+
+	body *upload.Body // with the contents of attachments among the variables
 }
+
+// close removes the contents of attachments.
+func (p *posted) close() { _ = p.body.Close() } // a file without a name; nothing can be done
 
 // params are the request as the executor takes it.
 func (p *posted) params(headers http.Header) *graphql.RawParams {
@@ -54,23 +61,22 @@ func (p *posted) params(headers http.Header) *graphql.RawParams {
 	}
 }
 
-// read is what a request asks for, and how long its body was. Errors:
-// media_type_unsupported, body_too_large, malformed_json, duplicate_field,
-// parameter_invalid.
-func read(r *http.Request) (*posted, int, error) {
+// read is what a request asks for; also when it returns an error, its caller closes the
+// body of what it returns. Errors: media_type_unsupported, body_too_large, malformed_json,
+// duplicate_field, parameter_invalid.
+func read(r *http.Request) (*posted, error) {
 	if r.Method != http.MethodPost {
-		asked, err := fromAddress(r.URL.RawQuery)
-		return asked, 0, err
-	}
-	if err := writtenAsJSON(r.Header); err != nil {
-		return nil, 0, err
-	}
-	body, err := readBody(r)
-	if err != nil {
-		return nil, 0, err
+		return fromAddress(r.URL.RawQuery)
 	}
 	asked := new(posted)
-	return asked, len(body), parse(body, "", asked)
+	err := writtenAsJSON(r.Header)
+	if err == nil {
+		asked.body, err = readBody(r)
+	}
+	if err == nil {
+		err = parse(asked.body, "", asked)
+	}
+	return asked, err
 }
 
 // writtenAsJSON refuses a body that does not say it is JSON in UTF-8. A browser
@@ -84,86 +90,84 @@ func writtenAsJSON(header http.Header) error {
 	return nil
 }
 
-// longBodies bounds how many bodies beyond bodyLimit are held in memory: they are parsed
-// as a whole, one after the other, and wait for their turn in files.
-var longBodies = make(chan struct{}, 1)
-
-// readBody reads a body of at most 1 MiB; or of an attachment, which is one long
-// string among the variables.
-func readBody(r *http.Request) ([]byte, error) {
+// readBody reads a body of at most 1 MiB, and more where the contents of attachments are
+// among its variables. These are decoded while they arrive.
+func readBody(r *http.Request) (*upload.Body, error) {
 	v := visit.From(r.Context())
-	lift := v.Hurry()
-	defer lift()
+	defer v.Hurry()()
 	incoming, err := v.Receive(attachmentLimit)
 	if err != nil {
 		return nil, err
 	}
-	var body bytes.Buffer
-	if length := r.ContentLength; length > 0 {
-		body.Grow(int(min(length, bodyLimit+1)) + bytes.MinRead) // room to see the end
+	if length := r.ContentLength; length >= 0 && length <= bodyLimit {
+		text := bytes.NewBuffer(make([]byte, 0, length+bytes.MinRead)) // room to see the end
+		if _, err := text.ReadFrom(incoming); err != nil {
+			return nil, v.CutOff(err)
+		}
+		return &upload.Body{JSON: text.Bytes()}, nil
 	}
-	if _, err := body.ReadFrom(io.LimitReader(incoming, bodyLimit+1)); err != nil {
-		return nil, v.CutOff(err)
-	}
-	if body.Len() <= bodyLimit {
-		return body.Bytes(), nil
-	}
-	if !strictjson.InsideMember(body.Bytes()) {
-		return nil, v.TooLarge(bodyLimit)
-	}
-	rest, err := upload.Spool(io.LimitReader(incoming, attachmentLimit-bodyLimit))
+	whole := &io.LimitedReader{R: incoming, N: attachmentLimit + 1}
+	body, err := upload.Extract(whole, upload.Rule{Member: "variables", Within: true, Least: longText}, bodyLimit)
+	short := whole.N > attachmentLimit-bodyLimit
 	switch {
-	case upload.StoreFailed(err):
-		return nil, err
-	case err != nil:
-		return nil, v.CutOff(err)
+	case whole.N <= 0, errors.Is(err, upload.ErrTooLarge), err == nil && !short && body.Contents() == 0:
+		v.GiveUpBody()
+		err = errTooLarge()
+	case err != nil && !upload.StoreFailed(err):
+		err = v.CutOff(err)
 	}
-	defer func() { _ = rest.Close() }() // a file without a name
-	if int64(body.Len())+rest.Size() > attachmentLimit {
-		return nil, v.TooLarge(attachmentLimit)
-	}
-	lift()
-	return readLong(r.Context(), &body, rest)
+	return body, err
 }
 
-// readLong adds the rest of a long body when it is its turn. The next one's turn comes
-// when the request has ended.
-func readLong(ctx context.Context, body *bytes.Buffer, rest *upload.Content) ([]byte, error) {
-	select {
-	case longBodies <- struct{}{}:
-		context.AfterFunc(ctx, func() { <-longBodies })
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
-	body.Grow(int(rest.Size()) + bytes.MinRead)
-	if _, err := body.ReadFrom(rest); err != nil {
-		return nil, fmt.Errorf("read a long body: %w", err)
-	}
-	return body.Bytes(), nil
+// errTooLarge refuses a body that is too large, or has a long string in another place
+// than where it may be.
+func errTooLarge() error {
+	return model.Fail(model.CodeBodyTooLarge, "A body has at most %d MiB. With addAttachment it may have %d MiB: send contentBase64 as a variable; nothing else may be long.",
+		bodyLimit>>20, attachmentLimit>>20)
 }
 
-// numbers keeps the digits of a number as they were written.
-var numbers = json.WithUnmarshalers(json.UnmarshalFromFunc(func(d *jsontext.Decoder, v *any) error {
-	if d.PeekKind() != '0' {
-		return errors.ErrUnsupported // everything else as usual
-	}
-	number, err := d.ReadValue()
-	*v = stdjson.Number(number)
-	return err
-}))
+// unmarshalers keep the digits of a number as they were written, and put an upload.Ref in
+// the place of each content of a body.
+func unmarshalers(body *upload.Body) json.Options {
+	refs := 0
+	return json.WithUnmarshalers(json.UnmarshalFromFunc(func(d *jsontext.Decoder, v *any) error {
+		switch kind := d.PeekKind(); {
+		case kind == '0':
+			number, err := d.ReadValue()
+			*v = stdjson.Number(number)
+			return err
+		case kind == '"' && refs < body.Contents():
+			text, err := d.ReadToken()
+			*v = text.String()
+			if ref, is := body.RefAt(d.InputOffset()); is && err == nil {
+				refs, *v = refs+1, ref
+			}
+			return err
+		default:
+			return errors.ErrUnsupported // as usual
+		}
+	}))
+}
+
+// withoutContent are the unmarshalers of most bodies.
+var withoutContent = unmarshalers(nil)
 
 // parse reads one JSON text into v, a member of the request by its name, or the
 // whole of it. Nothing of the text comes back in an error.
-func parse(text []byte, member string, v any) error {
-	values, err := strictjson.Bounded(text)
+func parse(body *upload.Body, member string, v any) error {
+	values, err := strictjson.Bounded(body.JSON, body.Offset)
 	if err != nil {
 		return err
 	}
 	if values > valueLimit {
 		return model.Fail(model.CodeParameterInvalid, "The variables hold more than %d values. Send them in several requests.", valueLimit)
 	}
+	options := withoutContent
+	if body.Contents() > 0 {
+		options = unmarshalers(body)
+	}
 	var unfit *json.SemanticError
-	switch err := json.Unmarshal(text, v, numbers); {
+	switch err := json.Unmarshal(body.JSON, v, options); {
 	case errors.As(err, &unfit):
 		pointer := string(unfit.JSONPointer)
 		if member != "" {
@@ -171,7 +175,7 @@ func parse(text []byte, member string, v any) error {
 		}
 		return wrongMember(pointer).Because(err)
 	case err != nil:
-		return strictjson.Malformed(text, err)
+		return strictjson.Malformed(body.JSON, body.Offset, err)
 	}
 	return nil
 }
@@ -191,14 +195,14 @@ func wrongMember(pointer string) *model.Error {
 
 // fromAddress reads the parameters of a GET, each once.
 func fromAddress(query string) (*posted, error) {
+	asked := new(posted)
 	form, err := url.ParseQuery(query)
 	if err != nil {
-		return nil, model.Fail(model.CodeParameterInvalid, "The address cannot be read: a parameter is not percent-encoded.")
+		return asked, model.Fail(model.CodeParameterInvalid, "The address cannot be read: a parameter is not percent-encoded.")
 	}
-	asked := new(posted)
 	for name, values := range form {
 		if len(values) > 1 {
-			return nil, model.Fail(model.CodeParameterInvalid, "Give each parameter once.")
+			return asked, model.Fail(model.CodeParameterInvalid, "Give each parameter once.")
 		}
 		text := values[0]
 		switch name {
@@ -214,7 +218,7 @@ func fromAddress(query string) (*posted, error) {
 			err = parseParameter(text, name, &asked.Extensions)
 		}
 		if err != nil {
-			return nil, err
+			return asked, err
 		}
 	}
 	return asked, nil
@@ -226,19 +230,8 @@ func parseParameter(text, name string, v *map[string]any) error {
 	if text == "" {
 		return nil
 	}
-	if err := parse([]byte(text), name, v); err != nil {
+	if err := parse(&upload.Body{JSON: []byte(text)}, name, v); err != nil {
 		return wrongMember(name).Because(err)
 	}
 	return nil
-}
-
-// attaches tells whether an operation may have a body of an attachment's length.
-func attaches(operation *graphql.OperationContext) bool {
-	fields := graphql.CollectFields(operation, operation.Operation.SelectionSet, []string{"Mutation"})
-	for _, field := range fields {
-		if field.Name == "addAttachment" {
-			return true
-		}
-	}
-	return false
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"parapet/internal/strictjson"
+	"parapet/internal/upload"
 	"parapet/model"
 	"parapet/model/wire"
 )
@@ -26,7 +27,7 @@ const maxOperationID = 128
 // take does what a message asks for. An error closes the socket.
 func (s *socket) take(ctx context.Context, kind websocket.MessageType, text []byte, greeted func()) error {
 	var m message
-	_, err := strictjson.Bounded(text)
+	_, err := strictjson.Bounded(text, strictjson.AsSent)
 	if err == nil {
 		err = json.Unmarshal(text, &m)
 	}
@@ -115,7 +116,7 @@ func (s *socket) subscribe(ctx context.Context, m message) error {
 	actor, err := s.visit.AdmitBy(ctx, s.authorization)
 	asked := new(posted)
 	if err == nil {
-		err = parse(m.Payload, "", asked)
+		err = parse(&upload.Body{JSON: m.Payload}, "", asked)
 	}
 	if err != nil {
 		return s.refuse(ctx, m.ID, err)

@@ -8,6 +8,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
+	"parapet/graph/scalar"
 	"parapet/internal/visit"
 	"parapet/model"
 )
@@ -24,9 +25,7 @@ func (overHTTP) Supports(*http.Request) bool { return true }
 
 // Do answers one request.
 func (o overHTTP) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor) {
-	ctx, end := context.WithCancel(r.Context())
-	defer end() // what waits for the end of the request hears of it whoever serves it
-	r = r.WithContext(ctx)
+	ctx := r.Context()
 	accept := r.Header.Values("Accept")
 	media, err := mediaType(accept)
 	streamed, only := wantsEvents(accept), false
@@ -40,11 +39,13 @@ func (o overHTTP) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphE
 		refuse(ctx, w, media, err)
 		return
 	}
-	asked, length, err := read(r)
+	asked, err := read(r)
+	defer asked.close()
 	if err != nil {
 		refuse(ctx, w, media, err)
 		return
 	}
+	ctx = scalar.WithContents(ctx, asked.body)
 	release, err := o.streams.operations.acquire(reader(ctx).Actor)
 	if err != nil {
 		refuse(ctx, w, media, err)
@@ -55,7 +56,7 @@ func (o overHTTP) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphE
 	ctx = graphql.WithOperationContext(ctx, operation)
 	streamed = streamed && (only || len(refusals) == 0 && operation.Operation.Operation == ast.Subscription)
 	if len(refusals) == 0 {
-		err = fits(w, r, operation, length, streamed)
+		err = fits(w, r, operation.Operation, asked, streamed)
 	}
 	switch {
 	case err != nil:
@@ -100,17 +101,17 @@ func allowed(w http.ResponseWriter, method string) error {
 }
 
 // fits refuses an operation that must not come in this way: a mutation by GET,
-// which anybody's link could start, a subscription where nobody listens, and a
-// body as long as an attachment that carries none.
-func fits(w http.ResponseWriter, r *http.Request, operation *graphql.OperationContext, length int, streamed bool) error {
-	switch kind := operation.Operation.Operation; {
+// which anybody's link could start, a subscription where nobody listens, and a long
+// string that is not the content of an attachment.
+func fits(w http.ResponseWriter, r *http.Request, operation *ast.OperationDefinition, asked *posted, streamed bool) error {
+	switch kind := operation.Operation; {
 	case kind == ast.Mutation && r.Method != http.MethodPost:
 		w.Header().Set("Allow", http.MethodPost)
 		return model.Fail(model.CodeMethodNotAllowed, "A mutation is sent by POST.")
 	case kind == ast.Subscription && !streamed:
 		return model.Fail(model.CodeNotAcceptable, "A subscription is answered with Accept: text/event-stream, or over a WebSocket.")
-	case length > bodyLimit && !attaches(operation):
-		return visit.From(r.Context()).TooLarge(bodyLimit)
+	case attached(operation, asked.Variables) < asked.body.Contents():
+		return errTooLarge()
 	default:
 		return nil
 	}

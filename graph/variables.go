@@ -8,6 +8,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"parapet/graph/scalar"
+	"parapet/internal/upload"
 	"parapet/model"
 )
 
@@ -124,15 +125,24 @@ func names(fields ast.FieldList) string {
 
 // builtIn tell whether a value is one of the scalars that the specification knows.
 var builtIn = map[string]func(any) bool{
-	"String":  func(v any) bool { _, is := v.(string); return is },
+	"String":  text,
 	"Boolean": func(v any) bool { _, is := v.(bool); return is },
 	"Int":     func(v any) bool { return integer(v, 32) },
-	"ID":      func(v any) bool { _, is := v.(string); return is || integer(v, 64) },
+	"ID":      func(v any) bool { return text(v) || integer(v, 64) },
 	"Float": func(v any) bool {
 		number, is := v.(stdjson.Number)
 		_, err := number.Float64()
 		return is && err == nil
 	},
+}
+
+func text(v any) bool {
+	switch v.(type) {
+	case string, upload.Ref: // which fits has to allow
+		return true
+	default:
+		return false
+	}
 }
 
 func integer(v any, bits int) bool {

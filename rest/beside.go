@@ -35,12 +35,12 @@ func (d *door) beside(address string, handler http.Handler) http.Handler {
 				d.deny(c, shown, cmp.Or(visit.Done(ctx), c.actor.Doing))
 				return shown
 			},
-			Hint:     func(e *model.Error) { d.hint(c, e) },
-			Replayed: c.replayed,
-			Hurry:    c.hurry,
-			Receive:  c.receive,
-			TooLarge: c.tooLarge,
-			CutOff:   c.cutOff,
+			Hint:       func(e *model.Error) { d.hint(c, e) },
+			Replayed:   c.replayed,
+			Hurry:      c.hurry,
+			Receive:    c.receive,
+			GiveUpBody: c.giveUpBody,
+			CutOff:     c.cutOff,
 			Blame: func(cause error) {
 				blaming.Lock()
 				defer blaming.Unlock()

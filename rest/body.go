@@ -28,7 +28,7 @@ func decode[In any](c *call) (in In, faults []model.FieldError, err error) {
 	if err != nil {
 		return in, nil, err
 	}
-	if faults, err = parse(body, c.content, &in); err != nil {
+	if faults, err = parse(body, c.uploaded, &in); err != nil {
 		return in, nil, err
 	}
 	return in, faults, c.idempotency(body)
@@ -58,7 +58,7 @@ func (c *call) bare() error {
 }
 
 // body reads the whole body, and of a document all but its content: that goes to
-// c.content. Errors: body_too_large, malformed_json, rate_limited.
+// c.uploaded. Errors: body_too_large, malformed_json, rate_limited.
 func (c *call) body() ([]byte, error) {
 	limit := c.route.limit
 	defer c.hurry()()
@@ -70,8 +70,8 @@ func (c *call) body() ([]byte, error) {
 	var body []byte
 	if c.route.content == "" {
 		body, err = io.ReadAll(whole)
-	} else {
-		body, c.content, err = upload.Extract(whole, c.route.content, bodyLimit)
+	} else if c.uploaded, err = upload.Extract(whole, upload.Rule{Member: c.route.content}, bodyLimit); err == nil {
+		body = c.uploaded.JSON
 	}
 	switch {
 	case whole.N <= 0:
@@ -119,7 +119,7 @@ func (c *call) overBudget(exceeded *upload.Exceeded) error {
 // done lets go of what the request held.
 func (c *call) done() {
 	c.charge.Release()
-	_ = c.content.Close() // a file without a name; nothing can be done
+	_ = c.uploaded.Close() // a file without a name; nothing can be done
 }
 
 // cutOff is a body that could not be read to its end.
@@ -168,25 +168,25 @@ type selfParsing interface {
 // parse reads a whole JSON text into a request, strictly: what is not well formed
 // and what does not exist is an error. Everything that is missing or of the wrong
 // type is a fault; its member keeps its zero value.
-func parse(body []byte, content *upload.Content, request any) (faults []model.FieldError, err error) {
-	if _, err := strictjson.Bounded(body); err != nil {
+func parse(body []byte, uploaded *upload.Body, request any) (faults []model.FieldError, err error) {
+	if _, err := strictjson.Bounded(body, uploaded.Offset); err != nil {
 		return nil, err
 	}
 	if own, ok := request.(selfParsing); ok {
 		return own.parse(body)
 	}
-	return parseInto(body, content, request)
+	return parseInto(body, uploaded, request)
 }
 
-func parseInto(body []byte, content *upload.Content, request any) (faults []model.FieldError, err error) {
-	d := decoder{Decoder: jsontext.NewDecoder(bytes.NewBuffer(body)), content: content}
+func parseInto(body []byte, uploaded *upload.Body, request any) (faults []model.FieldError, err error) {
+	d := decoder{Decoder: jsontext.NewDecoder(bytes.NewBuffer(body)), uploaded: uploaded}
 	if err := d.value(reflect.ValueOf(request).Elem()); err != nil {
-		return nil, malformed(body, err, content)
+		return nil, malformed(body, err, uploaded)
 	}
 	_, end := d.ReadToken()
 	switch {
 	case !errors.Is(end, io.EOF):
-		return nil, malformed(body, end, content)
+		return nil, malformed(body, end, uploaded)
 	case len(d.unknown) > 0:
 		return nil, model.Refuse(model.CodeUnknownField,
 			"The body has a member that does not exist; see errors", "The body has %s members that do not exist", d.unknown...)
@@ -196,6 +196,6 @@ func parseInto(body []byte, content *upload.Content, request any) (faults []mode
 }
 
 // malformed says where the body, with its content, goes wrong.
-func malformed(body []byte, err error, content *upload.Content) error {
-	return strictjson.MalformedCopy(body, content.Offset, err)
+func malformed(body []byte, err error, uploaded *upload.Body) error {
+	return strictjson.Malformed(body, uploaded.Offset, err)
 }

@@ -40,7 +40,7 @@ type call struct {
 	cutShort   bool            // the connection ended before the request's body did
 	budget     *upload.Budget  // of bodies that are received at once; nil without one
 	charge     *upload.Charge  // what the body took of it
-	content    *upload.Content // what the body carried besides its JSON; nil for most
+	uploaded   *upload.Body    // with the content that a document's body carries; nil for most
 	counted    bool            // the rate limit of the caller's address has counted it
 }
 

@@ -21,10 +21,10 @@ import (
 type decoder struct {
 	*jsontext.Decoder
 
-	content *upload.Content // of the body; nil when it has none
-	unknown []model.FieldError
-	wrong   []model.FieldError
-	before  int // how many of wrong belong to earlier elements of a list
+	uploaded *upload.Body // whose copy is read; nil when it has no content
+	unknown  []model.FieldError
+	wrong    []model.FieldError
+	before   int // how many of wrong belong to earlier elements of a list
 }
 
 var (
@@ -149,7 +149,8 @@ func (d *decoder) text(v reflect.Value) error {
 	case *time.Time:
 		*into, ok = wire.Instant(token.String())
 	case *content:
-		*into, ok = content{d.content}, d.content != nil && !d.content.Unreadable
+		into.Content = d.uploaded.ContentAt(d.InputOffset())
+		ok = into.Content != nil && !into.Unreadable
 	}
 	if !ok {
 		v.SetZero()

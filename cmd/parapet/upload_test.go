@@ -85,34 +85,42 @@ func (p *process) mostMemory(t *testing.T) int {
 	return kilobytes << 10
 }
 
+// The most memory that the process ever had also holds what waits for the garbage
+// collector: with the server's own setting the heap may grow by some 50 MB whatever it is
+// used for, as much as the bound allows all uploads together. With GOGC=25 it is a quarter
+// of what is alive.
 func TestUploadsStaySmallInMemory(t *testing.T) {
 	t.Parallel()
-	c := newCloud(t, "PARAPET_UPLOADS_PER_PARTNER=1024", "PARAPET_UPLOADS=1024")
+	c := newCloud(t, "PARAPET_UPLOADS_PER_PARTNER=1024", "PARAPET_UPLOADS=1024", "GOGC=25")
 	p, path := c.start(t, "parapet"), uploadPath(t, c.Bundle)
-	holdUpload(t, p, c.token, path).expect(t, http.StatusCreated)
-	before := p.mostMemory(t)
-	const many = 24
-	var held []*heldUpload
-	for range many {
-		held = append(held, holdUpload(t, p, c.token, path))
-	}
-	for _, upload := range held {
-		upload.expect(t, http.StatusCreated)
-	}
-	each := (p.mostMemory(t) - before) / many
-	t.Logf("%d KiB of memory an upload", each>>10)
-	require.Less(t, each, 2<<20)
-
 	claim := regexp.MustCompile("clm_[^/]+").FindString(path)
-	before, held = p.mostMemory(t), nil
-	for range many {
-		held = append(held, holdBody(t, p, c.token, "/graphql", `{"query":"mutation($input:AddAttachmentInput!){addAttachment(input:$input){attachment{id}}}","variables":{"input":{"claimId":"`+claim+
-			`","fileName":"a.txt","contentType":"text/plain","contentBase64":"`+strings.Repeat("QUJD", 10<<20/3)+`"}}}`))
+	graphQL := `{"query":"mutation($input:AddAttachmentInput!){addAttachment(input:$input){attachment{id}}}","variables":{"input":{"claimId":"` + claim +
+		`","fileName":"a.txt","contentType":"text/plain","contentBase64":"` + strings.Repeat("QUJD", 10<<20/3) + `"}}}`
+	for _, api := range []struct {
+		name   string
+		hold   func() *heldUpload
+		status int
+	}{
+		{"REST", func() *heldUpload { return holdUpload(t, p, c.token, path) }, http.StatusCreated},
+		{"GraphQL", func() *heldUpload { return holdBody(t, p, c.token, "/graphql", graphQL) }, http.StatusOK},
+	} {
+		api.hold().expect(t, api.status)
+		before := p.mostMemory(t)
+		const many = 24
+		var held []*heldUpload
+		for range many {
+			held = append(held, api.hold())
+		}
+		for _, upload := range held {
+			upload.expect(t, api.status)
+		}
+		each := (p.mostMemory(t) - before) / many
+		t.Logf("%d KiB of memory an upload over %s", each>>10, api.name)
+		require.Less(t, each, 2<<20, api.name)
 	}
-	for _, upload := range held {
-		upload.expect(t, http.StatusOK)
-	}
-	t.Logf("%d KiB of memory an upload over GraphQL, which parses them whole, one at a time", (p.mostMemory(t)-before)/many>>10)
+	page, err := c.Service.GetAttachments(t.Context(), c.Acme, claim, model.PageRequest{Limit: 100})
+	require.NoError(t, err)
+	require.Len(t, page.Data, 50)
 }
 
 func TestUploadsOfOnePartnerAreBounded(t *testing.T) {

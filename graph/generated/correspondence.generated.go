@@ -1000,7 +1000,7 @@ func (ec *executionContext) unmarshalInputAddAttachmentInput(ctx context.Context
 			it.ContentType = data
 		case "contentBase64":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("contentBase64"))
-			data, err := ec.unmarshalNString2string(ctx, v)
+			data, err := ec.unmarshalNString2parapetᚋgraphᚋscalarᚐContent(ctx, v)
 			if err != nil {
 				return it, err
 			}

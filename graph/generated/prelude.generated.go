@@ -1672,6 +1672,22 @@ func (ec *executionContext) marshalNInt2int64(ctx context.Context, sel ast.Selec
 	return res
 }
 
+func (ec *executionContext) unmarshalNString2parapetᚋgraphᚋscalarᚐContent(ctx context.Context, v any) (scalar.Content, error) {
+	res, err := scalar.UnmarshalContent(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNString2parapetᚋgraphᚋscalarᚐContent(ctx context.Context, sel ast.SelectionSet, v scalar.Content) graphql.Marshaler {
+	_ = sel
+	res := scalar.MarshalContent(v)
+	if res == graphql.Null {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+	}
+	return graphql.WrapContextMarshaler(ctx, res)
+}
+
 func (ec *executionContext) unmarshalNString2string(ctx context.Context, v any) (string, error) {
 	res, err := scalar.UnmarshalString(v)
 	return res, graphql.ErrorOnPath(ctx, err)

@@ -1,12 +1,9 @@
 package node
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/base64"
-	"encoding/hex"
 
+	"parapet/graph/scalar"
 	"parapet/model"
 	"parapet/model/wire"
 )
@@ -56,8 +53,9 @@ func (r *Reader) AddMessage(ctx context.Context, in AddMessageInput) (*AddMessag
 // AddAttachmentInput is a document to keep with a claim.
 type AddAttachmentInput struct {
 	model.AttachmentRequest
-	ClaimID, ContentBase64 string
-	ClientMutationID       *string
+	ClaimID          string
+	ContentBase64    scalar.Content
+	ClientMutationID *string
 }
 
 // AddAttachmentPayload is what was kept.
@@ -69,14 +67,13 @@ type AddAttachmentPayload struct {
 // AddAttachment keeps a document. Content that cannot be read is named together
 // with whatever else is wrong.
 func (r *Reader) AddAttachment(ctx context.Context, in AddAttachmentInput) (*AddAttachmentPayload, error) {
-	content, err := base64.StdEncoding.Strict().DecodeString(in.ContentBase64)
-	if err == nil {
-		in.Content = bytes.NewReader(content)
-	} else {
+	if in.ContentBase64.Unreadable {
 		ctx = model.WithFaults(ctx, model.FieldError{Pointer: "/content_base64", Code: "format", Detail: "Give the bytes in base64 (RFC 4648 section 4, padded)."})
+	} else {
+		in.Content = in.ContentBase64
 	}
-	client, digest := in.ClientMutationID, sha256.Sum256(content)
-	in.ClientMutationID, in.ContentBase64 = nil, hex.EncodeToString(digest[:]) // what makes the request the same
+	client := in.ClientMutationID
+	in.ClientMutationID = nil // what makes the request the same is the rest
 	record, err := mutate(ctx, r, client, in, func(ctx context.Context, actor model.Actor, in AddAttachmentInput) (*wire.Attachment, error) {
 		return r.Service.AddAttachment(ctx, actor, in.ClaimID, in.AttachmentRequest)
 	})

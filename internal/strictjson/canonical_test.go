@@ -10,9 +10,11 @@ func TestPlaceIsWhatAnEditorShows(t *testing.T) {
 	t.Parallel()
 	text := []byte("{\n  \"ä\": 1,\n,}")
 	for offset, want := range map[int64][2]int{0: {1, 1}, 2: {2, 1}, 7: {2, 5}, 13: {3, 1}, 14: {3, 2}, 99: {3, 3}, -1: {1, 1}} {
-		line, column := Place(text, offset)
+		line, column := place(text, AsSent, offset)
 		require.Equal(t, want, [2]int{line, column}, offset)
 	}
+	line, column := place(text, func(offset int64) int64 { return offset + 100*min(max(0, offset-10), 1) }, 12)
+	require.Equal(t, [2]int{2, 110}, [2]int{line, column}, "the caller sent 100 bytes more before it")
 }
 
 func TestCanonicalComparesNumbersByValue(t *testing.T) {

@@ -17,9 +17,10 @@ const maxDepth = 64
 
 // Bounded refuses nesting without end, and NUL, which Postgres cannot keep. It
 // knows just enough JSON to look into strings; the parser judges the rest. values
-// is a bound of how many values there are, itself included. Errors:
-// malformed_json.
-func Bounded(body []byte) (values int, _ error) {
+// is a bound of how many values there are, itself included. sent is where a byte stood in
+// what the caller sent, when the body is a copy that lacks some of it; otherwise AsSent.
+// Errors: malformed_json.
+func Bounded(body []byte, sent func(int64) int64) (values int, _ error) {
 	values = 1
 	depth, quoted := 0, false
 	for i := 0; i < len(body); i++ {
@@ -28,7 +29,7 @@ func Bounded(body []byte) (values int, _ error) {
 			quoted = !quoted
 		case '\\':
 			if quoted && bytes.HasPrefix(body[i+1:], []byte("u0000")) {
-				line, column := Place(body, int64(i))
+				line, column := place(body, sent, int64(i))
 				return values, model.Fail(model.CodeMalformedJSON, "The body holds a NUL character, at line %d, column %d.", line, column)
 			}
 			i++
@@ -47,55 +48,32 @@ func Bounded(body []byte) (values int, _ error) {
 			}
 		}
 		if depth > maxDepth {
-			line, column := Place(body, int64(i))
+			line, column := place(body, sent, int64(i))
 			return values, model.Fail(model.CodeMalformedJSON, "The body nests deeper than %d levels, at line %d, column %d.", maxDepth, line, column)
 		}
 	}
 	return values, nil
 }
 
-// InsideMember tells whether the beginning of a JSON text ends within a string that
-// is deeper than the members of the outermost object.
-func InsideMember(beginning []byte) bool {
-	depth, quoted := 0, false
-	for i := 0; i < len(beginning); i++ {
-		switch beginning[i] {
-		case '"':
-			quoted = !quoted
-		case '\\':
-			i++
-		case '{', '[':
-			if !quoted {
-				depth++
-			}
-		case '}', ']':
-			if !quoted {
-				depth--
-			}
-		}
-	}
-	return quoted && depth > 1
-}
-
 // WholeMoney says how an amount of money is written.
 const WholeMoney = "Send minor units as a whole number of at most 64 bits: 1250 for 12.50 USD."
 
-// Place is where a byte of a text stands, for people who look at it in an editor.
-func Place(text []byte, offset int64) (line, column int) {
+// AsSent is where a byte of a text stands that is no copy.
+func AsSent(offset int64) int64 { return offset }
+
+// place is where a byte of a text stood in what the caller sent, for people who look at
+// it in an editor.
+func place(text []byte, sent func(int64) int64, offset int64) (line, column int) {
 	before := text[:min(max(0, offset), int64(len(text)))]
-	line = 1 + bytes.Count(before, []byte("\n"))
-	return line, 1 + utf8.RuneCount(before[1+bytes.LastIndexByte(before, '\n'):])
+	begin := bytes.LastIndexByte(before, '\n') + 1
+	gone := sent(offset) - offset - (sent(int64(begin)) - int64(begin))
+	return 1 + bytes.Count(before, []byte("\n")), 1 + utf8.RuneCount(before[begin:]) + int(gone)
 }
 
-// Malformed says what a syntax error of a text is, as far as it concerns the caller.
+// Malformed says what a syntax error of a text is, as far as it concerns the caller. sent
+// is where a byte stood in what the caller sent, as for Bounded.
 // Errors: malformed_json, duplicate_field.
-func Malformed(text []byte, err error) *model.Error {
-	return MalformedCopy(text, func(offset int64) int64 { return offset }, err)
-}
-
-// MalformedCopy is Malformed of a copy that lacks bytes of what the caller sent; sent is
-// where a byte of the copy stood.
-func MalformedCopy(text []byte, sent func(int64) int64, err error) *model.Error {
+func Malformed(text []byte, sent func(int64) int64, err error) *model.Error {
 	var syntax *jsontext.SyntacticError
 	switch {
 	case errors.Is(err, jsontext.ErrDuplicateName) && errors.As(err, &syntax):
@@ -103,9 +81,7 @@ func MalformedCopy(text []byte, sent func(int64) int64, err error) *model.Error 
 			Pointer: model.Bounded(string(syntax.JSONPointer)), Code: string(model.CodeDuplicateField), Detail: "Give it once.",
 		}).Because(err)
 	case errors.As(err, &syntax):
-		line, column := Place(text, syntax.ByteOffset)
-		begin := int64(bytes.LastIndexByte(text[:min(max(0, syntax.ByteOffset), int64(len(text)))], '\n') + 1)
-		column += int(sent(syntax.ByteOffset) - syntax.ByteOffset - (sent(begin) - begin))
+		line, column := place(text, sent, syntax.ByteOffset)
 		return model.Fail(model.CodeMalformedJSON, "The body is not JSON in UTF-8: it goes wrong at line %d, column %d.", line, column).Because(err)
 	default:
 		return model.Fail(model.CodeMalformedJSON, "The body is not one JSON value.").Because(err)

@@ -1,7 +1,6 @@
 package upload
 
 import (
-	"bufio"
 	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
@@ -9,37 +8,91 @@ import (
 	"errors"
 	"io"
 	"os"
-
-	"github.com/go-json-experiment/json/jsontext"
+	"strconv"
 )
 
-// Content is the decoded content of one member of a body. It can be read as often as
-// needed, from any place, until it is closed.
+// Content is decoded base64. It can be read as often as needed, from any place, until
+// the body that it came with is closed.
 type Content struct {
 	*io.SectionReader
 
-	Unreadable bool // it is not base64 (RFC 4648 section 4, padded)
+	SHA256     string // of the bytes, hexadecimal
+	Unreadable bool   // it is not base64 (RFC 4648 section 4, padded)
 
-	file *os.File
-	gaps []gap
+	end int64 // of its string, in the copy of the body
+}
+
+// Decode decodes text that arrived as a whole.
+func Decode(text string) *Content {
+	decoded, err := base64.StdEncoding.Strict().DecodeString(text)
+	digest := sha256.Sum256(decoded)
+	return &Content{
+		SectionReader: io.NewSectionReader(bytes.NewReader(decoded), 0, int64(len(decoded))),
+		SHA256:        hex.EncodeToString(digest[:]), Unreadable: err != nil,
+	}
+}
+
+// Body is a copy of a JSON object in which the SHA-256 of each content stands in place of
+// its string. A nil Body has no content.
+type Body struct {
+	JSON []byte
+
+	contents []*Content
+	file     *os.File // holds all contents; nil without one
+	gaps     []gap
 }
 
 // gap is a place in the copy where the body has more bytes.
 type gap struct{ at, gone int64 }
 
-// Close removes the content.
-func (c *Content) Close() error {
-	if c == nil {
+// Contents returns how many strings were decoded.
+func (b *Body) Contents() int {
+	if b == nil {
+		return 0
+	}
+	return len(b.contents)
+}
+
+// ContentAt returns the content whose string ends before this byte of the copy, or nil.
+func (b *Body) ContentAt(end int64) *Content {
+	if b != nil {
+		for _, content := range b.contents {
+			if content.end == end {
+				return content
+			}
+		}
+	}
+	return nil
+}
+
+// Ref stands for a content among the decoded values of the copy. It is a string for whoever
+// compares values with their types, and can be none that a caller wrote.
+type Ref string
+
+// RefAt returns the Ref of the content whose string ends before this byte of the copy.
+func (b *Body) RefAt(end int64) (_ Ref, found bool) {
+	return Ref(strconv.FormatInt(end, 10)), b.ContentAt(end) != nil
+}
+
+// Content returns the content that a Ref of this body stands for.
+func (b *Body) Content(ref Ref) *Content {
+	end, _ := strconv.ParseInt(string(ref), 10, 64)
+	return b.ContentAt(end)
+}
+
+// Close removes the contents.
+func (b *Body) Close() error {
+	if b == nil || b.file == nil {
 		return nil
 	}
-	return c.file.Close()
+	return b.file.Close()
 }
 
 // Offset is where a byte of the copy stood in the body.
-func (c *Content) Offset(inCopy int64) int64 {
+func (b *Body) Offset(inCopy int64) int64 {
 	offset := inCopy
-	if c != nil {
-		for _, g := range c.gaps {
+	if b != nil {
+		for _, g := range b.gaps {
 			if g.at <= inCopy {
 				offset += g.gone
 			}
@@ -64,194 +117,6 @@ func (e storeError) Unwrap() error { return e.error }
 func StoreFailed(err error) bool {
 	var fault storeError
 	return errors.As(err, &fault)
-}
-
-// Extract copies a JSON object from a body, at most limit bytes of it, and decodes the
-// string of one of its members from base64 into a file that has no name, so that it is
-// gone when the process is. The copy has the SHA-256 of the content in place of the
-// string, and whatever in the string may not be JSON. Whoever parses the copy judges
-// the rest. Without such a string the content is nil. Errors: ErrTooLarge, the reader's.
-func Extract(body io.Reader, member string, limit int) (object []byte, content *Content, err error) {
-	e := extraction{in: bufio.NewReaderSize(body, 32<<10), member: member, limit: limit}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, e.content.Close())
-		}
-	}()
-	for err == nil {
-		err = e.step()
-	}
-	if !errors.Is(err, io.EOF) {
-		return nil, nil, err
-	}
-	if e.content != nil {
-		e.content.gaps = e.gaps
-	}
-	return e.out.Bytes(), e.content, nil
-}
-
-// Spool keeps what arrives in a file that has no name. Errors: the reader's, and of the
-// disk.
-func Spool(r io.Reader) (_ *Content, err error) {
-	file, err := unnamed()
-	if err != nil {
-		return nil, storeError{err}
-	}
-	into := &kept{Writer: file}
-	size, err := io.Copy(into, r)
-	if into.err != nil {
-		err = storeError{into.err}
-	}
-	if err != nil {
-		return nil, errors.Join(err, file.Close())
-	}
-	return &Content{SectionReader: io.NewSectionReader(file, 0, size), file: file}, nil
-}
-
-// extraction knows just enough JSON to find the members of the outermost object.
-type extraction struct {
-	in     *bufio.Reader
-	out    bytes.Buffer
-	member string
-	limit  int
-
-	depth   int
-	named   bool // the next string of the outermost object is a name
-	reached bool // the last name was the member's
-	content *Content
-	blanks  int // white space in a row
-	gaps    []gap
-}
-
-// mostBlanks is how much white space in a row is copied.
-const mostBlanks = 1 << 10
-
-// blank reports whether white space is left out, because there is much of it.
-func (e *extraction) blank(c byte) bool {
-	if c != ' ' && c != '\t' && c != '\n' && c != '\r' {
-		e.blanks = 0
-		return false
-	}
-	e.blanks++
-	switch {
-	case e.blanks <= mostBlanks:
-		return false
-	case e.blanks == mostBlanks+1:
-		e.gaps = append(e.gaps, gap{at: int64(e.out.Len())})
-	}
-	e.gaps[len(e.gaps)-1].gone++
-	return true
-}
-
-// step copies one character, or one string. It returns io.EOF at the end.
-func (e *extraction) step() error {
-	c, err := e.in.ReadByte()
-	if err != nil {
-		return err
-	}
-	if e.blank(c) {
-		return nil
-	}
-	if err := e.put(c); err != nil {
-		return err
-	}
-	switch c {
-	case '{', '[':
-		e.depth++
-		e.named = true
-	case '}', ']':
-		e.depth--
-	case ',':
-		e.named, e.reached = true, false
-	case '"':
-		name := e.depth == 1 && e.named
-		if e.depth == 1 && !name && e.reached {
-			return e.divert()
-		}
-		return e.text(name)
-	}
-	return nil
-}
-
-func (e *extraction) put(c byte) error {
-	if e.out.Len() >= e.limit {
-		return ErrTooLarge
-	}
-	return e.out.WriteByte(c)
-}
-
-// text copies the rest of a string.
-func (e *extraction) text(name bool) error {
-	from := e.out.Len() - 1
-	for escaped := false; ; {
-		c, err := e.in.ReadByte()
-		if err != nil {
-			return err
-		}
-		if err := e.put(c); err != nil {
-			return err
-		}
-		if c == '"' && !escaped {
-			break
-		}
-		escaped = c == '\\' && !escaped
-	}
-	if name {
-		text, err := jsontext.AppendUnquote(nil, e.out.Bytes()[from:])
-		e.named, e.reached = false, err == nil && string(text) == e.member
-	}
-	return nil
-}
-
-// divert decodes the rest of a string into the content, and puts its digest in its
-// place. Of two such members the last one counts; the parser refuses both.
-func (e *extraction) divert() error {
-	e.reached = false
-	if err := e.content.Close(); err != nil {
-		return storeError{err}
-	}
-	file, err := unnamed()
-	if err != nil {
-		return storeError{err}
-	}
-	e.content = &Content{file: file}
-	from := int64(e.out.Len())
-	digest := sha256.New()
-	s := &base64Text{in: e.in, left: e.limit - e.out.Len()}
-	into := &kept{Writer: io.MultiWriter(file, digest)}
-	_, err = io.Copy(into, base64.NewDecoder(base64.StdEncoding.Strict(), s))
-	if into.err != nil {
-		return storeError{into.err}
-	}
-	if _, rest := io.Copy(io.Discard, s); rest != nil {
-		return rest
-	}
-	e.content.Unreadable = err != nil || s.afterPadding
-	size, err := file.Seek(0, io.SeekCurrent)
-	if err != nil {
-		return storeError{err}
-	}
-	e.content.SectionReader = io.NewSectionReader(file, 0, size)
-	e.out.WriteString(hex.EncodeToString(digest.Sum(nil)))
-	e.out.Write(s.suspect)
-	e.gaps = append(e.gaps, gap{int64(e.out.Len()), s.read - (int64(e.out.Len()) - from)})
-	if !s.closed {
-		return io.EOF // within the string: the parser tells
-	}
-	return e.out.WriteByte('"')
-}
-
-// kept tells errors of writing from those of reading.
-type kept struct {
-	io.Writer
-
-	err error
-}
-
-func (k *kept) Write(p []byte) (int, error) {
-	n, err := k.Writer.Write(p)
-	k.err = errors.Join(k.err, err)
-	return n, err
 }
 
 // unnamed is a file that nobody else can open, and that is gone when it is closed.

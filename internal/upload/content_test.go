@@ -18,19 +18,40 @@ import (
 	"parapet/internal/upload"
 )
 
-const member = "content_base64"
+var member = upload.Rule{Member: "content_base64"}
 
-// extract is what a body says of its content, through readers of several manners.
-func extract(t *testing.T, body string, check func(object []byte, content *upload.Content)) {
+// extract copies a body by a rule, through readers of several manners.
+func extract(t *testing.T, body string, rule upload.Rule, check func(*upload.Body)) {
 	t.Helper()
 	for _, reader := range []io.Reader{
 		strings.NewReader(body), iotest.OneByteReader(strings.NewReader(body)), iotest.HalfReader(strings.NewReader(body)), iotest.DataErrReader(strings.NewReader(body)),
 	} {
-		object, content, err := upload.Extract(reader, member, 1<<20)
+		extracted, err := upload.Extract(reader, rule, 1<<20)
 		require.NoError(t, err)
-		check(object, content)
-		require.NoError(t, content.Close())
+		check(extracted)
+		require.NoError(t, extracted.Close())
 	}
+}
+
+// only returns the one content of a body.
+func only(t *testing.T, body *upload.Body) (content *upload.Content) {
+	t.Helper()
+	require.Equal(t, 1, body.Contents(), "%s", body.JSON)
+	for end := range int64(len(body.JSON)) + 1 {
+		if found := body.ContentAt(end); found != nil {
+			content = found
+		}
+	}
+	require.NotNil(t, content)
+	return content
+}
+
+// read returns the bytes of a content.
+func read(t *testing.T, content *upload.Content) string {
+	t.Helper()
+	got, err := io.ReadAll(io.NewSectionReader(content, 0, content.Size()))
+	require.NoError(t, err)
+	return string(got)
 }
 
 func TestExtractDecodesAsAWholeParserDoes(t *testing.T) {
@@ -52,17 +73,16 @@ func TestExtractDecodesAsAWholeParserDoes(t *testing.T) {
 				Content *string `json:"content_base64"`
 			}
 			valid := jsontext.Value(body).IsValid() && json.Unmarshal([]byte(body), &want) == nil
-			extract(t, body, func(object []byte, content *upload.Content) {
-				require.Equal(t, valid, jsontext.Value(object).IsValid(), "%q became %q", body, object)
+			extract(t, body, member, func(extracted *upload.Body) {
+				require.Equal(t, valid, jsontext.Value(extracted.JSON).IsValid(), "%q became %q", body, extracted.JSON)
 				if !valid {
 					return
 				}
-				decoded, err := base64.StdEncoding.Strict().DecodeString(*want.Content)
-				require.Equal(t, err != nil, content.Unreadable, body)
-				if err == nil {
-					got, err := io.ReadAll(io.NewSectionReader(content, 0, content.Size()))
-					require.NoError(t, err)
-					require.True(t, bytes.Equal(decoded, got), body)
+				content, whole := only(t, extracted), upload.Decode(*want.Content)
+				require.Equal(t, whole.Unreadable, content.Unreadable, body)
+				if !whole.Unreadable {
+					require.Equal(t, read(t, whole), read(t, content))
+					require.Equal(t, whole.SHA256, content.SHA256)
 				}
 			})
 		}
@@ -76,9 +96,9 @@ func TestExtractLeavesOtherMembersAlone(t *testing.T) {
 		``, `{}`, `[]`, `null`, `{"a":"content_base64","b":"QQ=="}`, `{"a":{"content_base64":"QQ=="}}`, `["content_base64","QQ=="]`, `[{"content_base64":"QQ=="}]`,
 		`{"content_base64":1,"b":"QQ=="}`, `{"content_base64":null}`, `{"content_base64":["QQ=="]}`, `{"a":"\"content_base64\":","b":"\\"}`, `{"content_base64"`, `{"content_base64":`,
 	} {
-		extract(t, body, func(object []byte, content *upload.Content) {
-			require.Equal(t, body, string(object))
-			require.Nil(t, content)
+		extract(t, body, member, func(extracted *upload.Body) {
+			require.Equal(t, body, string(extracted.JSON))
+			require.Zero(t, extracted.Contents())
 		})
 	}
 }
@@ -87,7 +107,7 @@ func TestExtractMakesTheCopyDependOnTheContentAlone(t *testing.T) {
 	t.Parallel()
 	copies := map[string]string{}
 	for _, text := range []string{`\/\/8=`, `//8=`, `\u002f/8=`, `//9=`} {
-		extract(t, `{"content_base64":"`+text+`"}`, func(object []byte, _ *upload.Content) { copies[text] = string(object) })
+		extract(t, `{"content_base64":"`+text+`"}`, member, func(extracted *upload.Body) { copies[text] = string(extracted.JSON) })
 	}
 	require.Equal(t, copies[`//8=`], copies[`\/\/8=`])
 	require.Equal(t, copies[`//8=`], copies[`\u002f/8=`])
@@ -102,25 +122,36 @@ func TestExtractBoundsWhatIsNotContent(t *testing.T) {
 		"what is no ASCII": `{"content_base64":"` + strings.Repeat("é", 2000) + `"}`,
 		"escapes":          `{"content_base64":"` + strings.Repeat(`\t`, 2000) + `"}`,
 	} {
-		_, content, err := upload.Extract(strings.NewReader(body), member, 1000)
+		extracted, err := upload.Extract(strings.NewReader(body), member, 1000)
 		require.ErrorIs(t, err, upload.ErrTooLarge, name)
-		require.Nil(t, content, name)
+		require.Nil(t, extracted, name)
 	}
-	_, content, err := upload.Extract(strings.NewReader(`{"content_base64":"`+strings.Repeat("QUJD", 10_000)+`"}`), member, 1000)
+	extracted, err := upload.Extract(strings.NewReader(`{"content_base64":"`+strings.Repeat("QUJD", 10_000)+`"}`), member, 1000)
 	require.NoError(t, err)
-	require.EqualValues(t, 30_000, content.Size())
-	require.NoError(t, content.Close())
+	require.EqualValues(t, 30_000, only(t, extracted).Size())
+	require.NoError(t, extracted.Close())
 }
 
 // A caller who is cut off is not taken for one whose base64 is wrong.
 func TestExtractReturnsTheErrorOfItsReader(t *testing.T) {
 	t.Parallel()
 	gone := errors.New("gone")
-	for _, begun := range []string{``, `{"a`, `{"content_base64":"QU`, `{"content_base64":"*`, `{"content_base64":"\u00`, `{"content_base64":"QUJD",`} {
-		_, content, err := upload.Extract(io.MultiReader(strings.NewReader(begun), iotest.ErrReader(gone)), member, 1000)
-		require.ErrorIs(t, err, gone, begun)
-		require.False(t, upload.StoreFailed(err))
-		require.Nil(t, content)
+	for _, rule := range []upload.Rule{member, within} {
+		for _, begun := range []string{``, `{"a`, `{"content_base64":"QU`, `{"content_base64":"*`, `{"content_base64":"\u00`, `{"content_base64":"QUJD",`, `{"variables":{"a":"QUJD`, `{"variables":{"a":"` + strings.Repeat("QUJD", 20)} {
+			extracted, err := upload.Extract(io.MultiReader(strings.NewReader(begun), iotest.ErrReader(gone), strings.NewReader(`QUJD"}}`)), rule, 1000)
+			require.ErrorIs(t, err, gone, begun)
+			require.False(t, upload.StoreFailed(err))
+			require.Nil(t, extracted)
+		}
+	}
+}
+
+// A reader may succeed again after it has failed, but bytes are missing then.
+func TestExtractReadsNothingAfterAnError(t *testing.T) {
+	t.Parallel()
+	for _, begun := range []string{`{"variables":{"a":"QUJD`, `{"variables":{"a":"` + strings.Repeat("QUJD", 20)} {
+		_, err := upload.Extract(io.MultiReader(strings.NewReader(begun), iotest.TimeoutReader(strings.NewReader(strings.Repeat("A", 100_000))), strings.NewReader(`"}}`)), within, 1<<20)
+		require.ErrorIs(t, err, iotest.ErrTimeout, begun)
 	}
 }
 
@@ -129,11 +160,11 @@ func TestExtractLeavesOutMuchWhiteSpace(t *testing.T) {
 	t.Parallel()
 	blanks := strings.Repeat(" \t\r\n", 10_000)
 	body := blanks + `{` + blanks + `"content_base64":` + blanks + `"QQ=="` + blanks + `,"a":"` + strings.Repeat(" ", 3000) + `"}` + blanks
-	extract(t, body, func(object []byte, content *upload.Content) {
-		require.Less(t, len(object), 10_000)
-		require.EqualValues(t, 1, content.Size())
+	extract(t, body, member, func(extracted *upload.Body) {
+		require.Less(t, len(extracted.JSON), 10_000)
+		require.EqualValues(t, 1, only(t, extracted).Size())
 		var want map[string]string
-		require.NoError(t, json.Unmarshal(object, &want))
+		require.NoError(t, json.Unmarshal(extracted.JSON, &want))
 		require.Len(t, want["a"], 3000)
 	})
 }
@@ -141,24 +172,80 @@ func TestExtractLeavesOutMuchWhiteSpace(t *testing.T) {
 func TestOffsetsAreThoseOfTheBody(t *testing.T) {
 	t.Parallel()
 	body := strings.Repeat(" ", 5000) + `{"content_base64":"` + strings.Repeat("QUJD", 100) + `","a":1` + strings.Repeat(" ", 5000) + `,,}`
-	extract(t, body, func(object []byte, content *upload.Content) {
-		require.EqualValues(t, 3, content.Offset(3))
-		require.EqualValues(t, strings.Index(body, ",,"), content.Offset(int64(bytes.Index(object, []byte(",,")))))
+	extract(t, body, member, func(extracted *upload.Body) {
+		require.EqualValues(t, 3, extracted.Offset(3))
+		require.EqualValues(t, strings.Index(body, ",,"), extracted.Offset(int64(bytes.Index(extracted.JSON, []byte(",,")))))
 	})
-	require.EqualValues(t, 7, (*upload.Content)(nil).Offset(7))
+	require.EqualValues(t, 7, (*upload.Body)(nil).Offset(7))
 }
 
-func TestSpoolKeepsWhatArrives(t *testing.T) {
+// within selects strings of at least 20 bytes among the variables.
+var within = upload.Rule{Member: "variables", Within: true, Least: 20}
+
+func TestExtractDecodesLongStringsWithin(t *testing.T) {
 	t.Parallel()
-	content, err := upload.Spool(strings.NewReader("bytes"))
-	require.NoError(t, err)
-	kept, err := io.ReadAll(content)
-	require.NoError(t, err)
-	require.Equal(t, "bytes", string(kept))
-	require.NoError(t, content.Close())
-	_, err = upload.Spool(iotest.ErrReader(errors.New("gone")))
-	require.ErrorContains(t, err, "gone")
-	require.False(t, upload.StoreFailed(err))
+	long, short := strings.Repeat("QUJD", 5), strings.Repeat("QUJD", 5)[1:]
+	escaped := strings.Repeat(`\/`, 10)
+	for body, contents := range map[string]int{
+		`{"variables":{"a":"` + long + `"}}`:                                                       1,
+		`{"variables":{"a":"` + short + `"}}`:                                                      0,
+		`{"variables":{"a":"` + escaped + `"}}`:                                                    1,
+		`{"variables":{"a":"` + escaped[2:] + `"}}`:                                                0,
+		`{"variables":{"a":"` + strings.Repeat(`\"`, 9) + `"}}`:                                    0,
+		`{"variables":{"a":"` + strings.Repeat(`\\`, 9) + `"}}`:                                    0,
+		`{"variables":{"a":"` + strings.Repeat(`\"`, 10) + `"}}`:                                   1,
+		`{"variables":{"a":"` + strings.Repeat(`*`, 30) + `"}}`:                                    1,
+		`{"variables":[[{"a":["` + long + `"]}]],"b":1}`:                                           1,
+		`{"b":{},"variables":{"b":[1,2],"a":"` + long + `","c":{"d":"` + long + `"}}}`:             2,
+		`{"variables":"` + long + `"}`:                                                             0,
+		`{"variables":1,"a":["` + long + `"]}`:                                                     0,
+		`{"query":"` + long + `","extensions":{"variables":{"a":"` + long + `"}},"a":"variables"}`: 0,
+		`[{"variables":{"a":"` + long + `"}}]`:                                                     0,
+		`{"variables":{"variables":{"b":"` + short + `"},"` + short + `":1},"b":["` + long + `"]}`: 0,
+	} {
+		extract(t, body, within, func(extracted *upload.Body) {
+			require.Equal(t, contents, extracted.Contents(), body)
+			if contents == 0 {
+				require.Equal(t, body, string(extracted.JSON))
+			}
+		})
+	}
+}
+
+// Strings far apart in a body are found where they were, whatever is in between.
+func TestExtractKeepsContentsApart(t *testing.T) {
+	t.Parallel()
+	names := strings.Repeat(`{"name":"`+strings.Repeat("n", 15)+`"},`, 10_000) // more than is read ahead
+	body := `{"variables":{"a":"` + strings.Repeat("QUJD", 50_000) + `","b":[` + names + `"*` + strings.Repeat("a", 50) + `"],"c":"` + strings.Repeat("QUJE", 7) + `"}}`
+	extract(t, body, within, func(extracted *upload.Body) {
+		require.True(t, jsontext.Value(extracted.JSON).IsValid())
+		d := jsontext.NewDecoder(bytes.NewReader(extracted.JSON))
+		found := map[jsontext.Pointer]*upload.Content{}
+		for {
+			if _, err := d.ReadToken(); err != nil {
+				break
+			}
+			if ref, is := extracted.RefAt(d.InputOffset()); is {
+				found[d.StackPointer()] = extracted.Content(ref)
+			}
+		}
+		require.Len(t, found, 3)
+		require.Equal(t, strings.Repeat("ABC", 50_000), read(t, found["/variables/a"]))
+		require.True(t, found["/variables/b/10000"].Unreadable)
+		require.Equal(t, strings.Repeat("ABD", 7), read(t, found["/variables/c"]))
+		require.Equal(t, upload.Decode(strings.Repeat("QUJE", 7)).SHA256, found["/variables/c"].SHA256)
+		_, is := extracted.RefAt(1)
+		require.False(t, is)
+	})
+}
+
+func TestExtractBoundsTheNumberOfContents(t *testing.T) {
+	t.Parallel()
+	body := `{"variables":[` + strings.Repeat(`"`+strings.Repeat("QUJD", 10)+`",`, 100) + `1]}`
+	extract(t, body, within, func(extracted *upload.Body) {
+		require.Equal(t, 50, extracted.Contents())
+		require.Equal(t, 50, bytes.Count(extracted.JSON, []byte(`"QUJDQUJD`)))
+	})
 }
 
 // BenchmarkExtract takes a document of 10 MiB; memory is what one upload holds.
@@ -167,8 +254,8 @@ func BenchmarkExtract(b *testing.B) {
 	b.SetBytes(int64(len(body)))
 	b.ReportAllocs()
 	for b.Loop() {
-		_, content, err := upload.Extract(strings.NewReader(body), member, 1<<20)
+		extracted, err := upload.Extract(strings.NewReader(body), member, 1<<20)
 		require.NoError(b, err)
-		require.NoError(b, content.Close())
+		require.NoError(b, extracted.Close())
 	}
 }

@@ -41,10 +41,10 @@ type Visit struct {
 	// Receive is the request's body of at most limit bytes, charged against the budget
 	// of its caller. Errors: body_too_large, rate_limited.
 	Receive func(limit int64) (io.Reader, error)
-	// TooLarge gives a body up that has more than limit bytes, and CutOff one that
-	// could not be read; the error is the caller's.
-	TooLarge func(limit int64) error
-	CutOff   func(cause error) error
+	// GiveUpBody throws away what is still to come of a body that is refused.
+	GiveUpBody func()
+	// CutOff is the caller's error for a body that could not be read.
+	CutOff func(cause error) error
 	// Blame tells the request's line of log why something failed on our side. The
 	// answer says itself that it did.
 	Blame func(cause error)

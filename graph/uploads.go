@@ -1,0 +1,72 @@
+package graph
+
+import (
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"parapet/internal/upload"
+)
+
+// The one place of the schema that takes a content that was decoded while it arrived.
+const (
+	attachmentInput = "AddAttachmentInput"
+	attachedContent = "contentBase64"
+)
+
+// attached counts the contents among the variables of an operation that attachments alone
+// are made of: everywhere else a long string is refused before anything is done.
+func attached(operation *ast.OperationDefinition, variables map[string]any) (count int) {
+	for _, v := range operation.VariableDefinitions {
+		switch value := variables[v.Variable].(type) {
+		case upload.Ref:
+			if onlyContent(operation.SelectionSet, v.Variable) {
+				count++
+			}
+		case map[string]any:
+			if _, is := value[attachedContent].(upload.Ref); is && v.Type.NamedType == attachmentInput {
+				count++
+			}
+		}
+	}
+	return count
+}
+
+// onlyContent reports whether each use of a variable in a selection is as the content of
+// an attachment.
+func onlyContent(set ast.SelectionSet, variable string) bool {
+	for _, selection := range set {
+		switch s := selection.(type) {
+		case *ast.Field:
+			for _, argument := range s.Arguments {
+				if isVariable(argument.Value, variable) || !onlyContentIn(argument.Value, variable) {
+					return false
+				}
+			}
+			if !onlyContent(s.SelectionSet, variable) {
+				return false
+			}
+		case *ast.InlineFragment:
+			if !onlyContent(s.SelectionSet, variable) {
+				return false
+			}
+		case *ast.FragmentSpread:
+			if !onlyContent(s.Definition.SelectionSet, variable) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func onlyContentIn(value *ast.Value, variable string) bool {
+	for _, child := range value.Children {
+		if isVariable(child.Value, variable) && (child.Name != attachedContent || value.Definition == nil || value.Definition.Name != attachmentInput) ||
+			!onlyContentIn(child.Value, variable) {
+			return false
+		}
+	}
+	return true
+}
+
+func isVariable(value *ast.Value, name string) bool {
+	return value.Kind == ast.Variable && value.Raw == name
+}

@@ -1,0 +1,226 @@
+package upload
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"io"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Rule selects the strings of a JSON object that are content.
+type Rule struct {
+	Member string // of the outermost object
+	Within bool   // the strings inside of the member's value, not the value itself
+	Least  int    // bytes of a string, as it is written; at most 64 KiB
+}
+
+const (
+	// buffered is how much of a body is read ahead, in bytes: as much as the largest
+	// Rule.Least, to see how long a string is.
+	buffered = 64 << 10
+	// maxContents bounds what is kept of one body in memory: what is selected beyond it is
+	// copied like everything else.
+	maxContents = 50
+)
+
+// Extract copies a JSON object from a body, at most limit bytes of it, and decodes the
+// strings that the rule selects from base64 into a file that has no name, so that it is
+// gone when the process is. The copy has the SHA-256 of the content in place of each
+// such string, and whatever in the string may not be JSON. Whoever parses the copy judges
+// the rest, and closes the body. Errors: ErrTooLarge, the reader's, those of the disk.
+func Extract(body io.Reader, rule Rule, limit int) (_ *Body, err error) {
+	e := extraction{in: bufio.NewReaderSize(&failing{Reader: body}, buffered), rule: rule, limit: limit}
+	for err == nil {
+		err = e.step()
+	}
+	if !errors.Is(err, io.EOF) {
+		return nil, errors.Join(err, e.Close())
+	}
+	e.JSON = e.out.Bytes()
+	return &e.Body, nil
+}
+
+// failing repeats the error of its reader: a body that could not be read has no more
+// bytes, even when a later read would succeed.
+type failing struct {
+	io.Reader
+
+	err error
+}
+
+func (f *failing) Read(p []byte) (n int, err error) {
+	if f.err == nil {
+		n, f.err = f.Reader.Read(p)
+	}
+	return n, f.err
+}
+
+// extraction knows just enough JSON to find the members of the outermost object.
+type extraction struct {
+	Body
+
+	in    *bufio.Reader
+	out   bytes.Buffer
+	rule  Rule
+	limit int
+
+	depth   int
+	named   bool  // the next string of the outermost object is a name
+	reached bool  // the last name was the member's
+	blanks  int   // white space in a row
+	stored  int64 // bytes of the contents so far
+}
+
+// mostBlanks is how much white space in a row is copied.
+const mostBlanks = 1 << 10
+
+// blank reports whether white space is left out, because there is much of it.
+func (e *extraction) blank(c byte) bool {
+	if c != ' ' && c != '\t' && c != '\n' && c != '\r' {
+		e.blanks = 0
+		return false
+	}
+	e.blanks++
+	switch {
+	case e.blanks <= mostBlanks:
+		return false
+	case e.blanks == mostBlanks+1:
+		e.gaps = append(e.gaps, gap{at: int64(e.out.Len())})
+	}
+	e.gaps[len(e.gaps)-1].gone++
+	return true
+}
+
+// step copies one character, or one string. It returns io.EOF at the end.
+func (e *extraction) step() error {
+	c, err := e.in.ReadByte()
+	if err != nil {
+		return err
+	}
+	if e.blank(c) {
+		return nil
+	}
+	if err := e.put(c); err != nil {
+		return err
+	}
+	switch c {
+	case '{', '[':
+		e.depth++
+		e.named = true
+	case '}', ']':
+		e.depth--
+	case ',':
+		if e.depth == 1 {
+			e.named, e.reached = true, false
+		}
+	case '"':
+		name := e.depth == 1 && e.named
+		if selected := !name && e.reached && e.rule.Within == (e.depth > 1); selected && len(e.contents) < maxContents && e.hasAtLeast(e.rule.Least) {
+			return e.divert()
+		}
+		return e.text(name)
+	}
+	return nil
+}
+
+func (e *extraction) put(c byte) error {
+	if e.out.Len() >= e.limit {
+		return ErrTooLarge
+	}
+	return e.out.WriteByte(c)
+}
+
+// hasAtLeast reports whether the string that has begun has n bytes or more. It waits until
+// so many have arrived.
+func (e *extraction) hasAtLeast(n int) bool {
+	escaped := false
+	for i := 0; i < n; {
+		arrived, err := e.in.Peek(max(i+1, min(n, e.in.Buffered())))
+		if err != nil {
+			return false // text meets the same error
+		}
+		for ; i < len(arrived); i++ {
+			if arrived[i] == '"' && !escaped {
+				return false
+			}
+			escaped = arrived[i] == '\\' && !escaped
+		}
+	}
+	return true
+}
+
+// text copies the rest of a string.
+func (e *extraction) text(name bool) error {
+	from := e.out.Len() - 1
+	for escaped := false; ; {
+		c, err := e.in.ReadByte()
+		if err != nil {
+			return err
+		}
+		if err := e.put(c); err != nil {
+			return err
+		}
+		if c == '"' && !escaped {
+			break
+		}
+		escaped = c == '\\' && !escaped
+	}
+	if name {
+		text, err := jsontext.AppendUnquote(nil, e.out.Bytes()[from:])
+		e.named, e.reached = false, err == nil && string(text) == e.rule.Member
+	}
+	return nil
+}
+
+// divert decodes the rest of a string into a content, and puts its digest in its place.
+func (e *extraction) divert() (err error) {
+	if e.file == nil {
+		if e.file, err = unnamed(); err != nil {
+			return storeError{err}
+		}
+	}
+	from := int64(e.out.Len())
+	digest := sha256.New()
+	s := &base64Text{in: e.in, left: e.limit - e.out.Len()}
+	into := &kept{Writer: io.MultiWriter(e.file, digest)}
+	_, err = io.Copy(into, base64.NewDecoder(base64.StdEncoding.Strict(), s))
+	if into.err != nil {
+		return storeError{into.err}
+	}
+	if _, rest := io.Copy(io.Discard, s); rest != nil {
+		return rest
+	}
+	c := &Content{SHA256: hex.EncodeToString(digest.Sum(nil)), Unreadable: err != nil || s.afterPadding}
+	c.SectionReader = io.NewSectionReader(e.file, e.stored, into.written)
+	e.stored += into.written
+	e.out.WriteString(c.SHA256)
+	e.out.Write(s.suspect)
+	e.gaps = append(e.gaps, gap{int64(e.out.Len()), s.read - (int64(e.out.Len()) - from)})
+	e.contents = append(e.contents, c)
+	if !s.closed {
+		return io.EOF // within the string: the parser tells
+	}
+	e.out.WriteByte('"')
+	c.end = int64(e.out.Len())
+	return nil
+}
+
+// kept counts what was written, and tells errors of writing from those of reading.
+type kept struct {
+	io.Writer
+
+	written int64
+	err     error
+}
+
+func (k *kept) Write(p []byte) (int, error) {
+	n, err := k.Writer.Write(p)
+	k.written += int64(n)
+	k.err = errors.Join(k.err, err)
+	return n, err
+}
