@@ -52,6 +52,19 @@ func SegmentDistance(p, a, b Point) (km, along float64) {
 	return fromA, 0
 }
 
+// SegmentMayTouch tells whether the segment from a to b may come within radiusKM of a
+// point, by the distances of that point from both ends: false is certain, true is not.
+// By the triangle inequality no place of the segment is closer to the point than half
+// of fromA + fromB − length, and the length is at most that of the way along a meridian
+// and then along a parallel, of which no degree is longer than one of the equator.
+func SegmentMayTouch(radiusKM float64, a, b Point, fromA, fromB float64) bool {
+	length := math.Abs(b.Latitude-a.Latitude) + math.Abs(math.Remainder(b.Longitude-a.Longitude, 360))
+	return fromA+fromB-length*degree*EarthRadiusKM <= 2*radiusKM+slackKM
+}
+
+// slackKM widens a bound against rounding: a metre.
+const slackKM = 0.001
+
 // vector is a point of the unit sphere: x towards 0°N 0°E, z towards the north pole.
 type vector struct{ x, y, z float64 }
 

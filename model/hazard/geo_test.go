@@ -134,6 +134,25 @@ func TestSegmentDistanceIsTheClosestOfManyPoints(t *testing.T) {
 	}
 }
 
+func TestSegmentMayTouchMissesNoSegmentThatDoes(t *testing.T) {
+	t.Parallel()
+	r, ruledOut := seeded(21), 0
+	for range 20_000 {
+		a := anywhere(r)
+		b, p := near(r, a, 4), near(r, a, 6)
+		radius := 400 * r.Float64()
+		km, _ := SegmentDistance(p, a, b)
+		if may := SegmentMayTouch(radius, a, b, Distance(p, a), Distance(p, b)); km <= radius {
+			require.True(t, may, "%v to %v from %v: %g of %g km", a, b, p, km, radius)
+		} else if !may {
+			ruledOut++
+		}
+		onTrack := between(a, b, r.Float64())
+		require.True(t, SegmentMayTouch(0, a, b, Distance(onTrack, a), Distance(onTrack, b)), "%v to %v over %v", a, b, onTrack)
+	}
+	require.Greater(t, ruledOut, 3000)
+}
+
 func BenchmarkDistance(b *testing.B) {
 	for b.Loop() {
 		Distance(Point{23.98, 121.61}, Point{24.1737, 121.653})

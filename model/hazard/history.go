@@ -115,22 +115,34 @@ func (h *History) QuakesNear(center Point, radiusKM float64) []*Quake {
 }
 
 // StormsNear are the storms of which a fix or a segment between two fixes may
-// touch the circle, in the order of their file: all that do and some that do not.
-func (h *History) StormsNear(center Point, radiusKM float64) []*Storm {
-	var near []*Storm
+// touch the circle, in the order of their file: all that do and some that do not. Each
+// is cut to what lies between its first such segment and its last.
+func (h *History) StormsNear(center Point, radiusKM float64) []Storm {
+	var near []Storm
 	circle := CircleBox(center, radiusKM)
 	for i, track := range h.tracks {
-		if track.whole.Overlaps(circle) && slices.ContainsFunc(track.segments, circle.Overlaps) {
-			near = append(near, &h.records.Storms[i])
+		if !track.whole.Overlaps(circle) {
+			continue
+		}
+		if first := slices.IndexFunc(track.segments, circle.Overlaps); first >= 0 {
+			last := len(track.segments) - 1
+			for !track.segments[last].Overlaps(circle) {
+				last--
+			}
+			storm := h.records.Storms[i]
+			storm.Fixes, storm.Complete = storm.Fixes[first:min(last+2, len(storm.Fixes))], false
+			near = append(near, storm)
 		}
 	}
 	return near
 }
 
-// Run is a part of a storm's track: neighbouring fixes, shared with the storm.
+// Run is a part of a storm's track: neighbouring fixes, shared with the storm, and a
+// box around each segment between them, or around the only fix.
 type Run struct {
 	Storm *Storm
 	Fixes []Fix
+	Boxes []Box
 }
 
 // RunsNear are the storms as they passed near the circle, in the order of their
@@ -140,23 +152,27 @@ func (h *History) RunsNear(center Point, radiusKM float64) []Run {
 	var runs []Run
 	circle := CircleBox(center, radiusKM)
 	for i, track := range h.tracks {
-		if !track.whole.Overlaps(circle) {
-			continue
-		}
-		storm, open := &h.records.Storms[i], false
-		for at, segment := range track.segments {
-			touches := segment.Overlaps(circle)
-			switch {
-			case touches && !open:
-				runs = append(runs, Run{storm, storm.Fixes[at:min(at+2, len(storm.Fixes))]})
-			case touches:
-				last := &runs[len(runs)-1]
-				last.Fixes = last.Fixes[:len(last.Fixes)+1]
-			}
-			open = touches
+		if track.whole.Overlaps(circle) {
+			storm := &h.records.Storms[i]
+			runs = Run{storm, storm.Fixes, track.segments}.Parts(runs, func(i int) bool { return track.segments[i].Overlaps(circle) })
 		}
 	}
 	return runs
+}
+
+// Parts appends to parts the runs of neighbouring segments of r that are kept, by their
+// numbers. The only fix of a run counts as its segment 0.
+func (r Run) Parts(parts []Run, keep func(segment int) bool) []Run {
+	for at := 0; at < len(r.Boxes); at++ {
+		first := at
+		for at < len(r.Boxes) && keep(at) {
+			at++
+		}
+		if at > first {
+			parts = append(parts, Run{r.Storm, r.Fixes[first:min(at+1, len(r.Fixes))], r.Boxes[first:at]})
+		}
+	}
+	return parts
 }
 
 // Boxes are around the storm's segments, one each, or around its only fix.

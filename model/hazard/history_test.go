@@ -1,6 +1,7 @@
 package hazard
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -75,16 +76,25 @@ func TestStormsNearHoldsEveryStormOverTheCircle(t *testing.T) {
 	r, h := seeded(8), Shipped()
 	for range 15 {
 		center, radius := near(r, Point{28, -75}, 30), []float64{20, 100, 800}[r.IntN(3)]
-		candidates := make(map[string]bool)
+		candidates, fixes := make(map[string]Storm), 0
 		for _, storm := range h.StormsNear(center, radius) {
-			candidates[storm.ID] = true
+			candidates[storm.ID] = storm
+			fixes += len(storm.Fixes)
 		}
 		for _, storm := range h.Storms() {
-			if touches(storm, center, radius) {
-				require.True(t, candidates[storm.ID], storm.ID)
+			cut := candidates[storm.ID]
+			for i := range max(1, len(storm.Fixes)-1) {
+				part := storm.Fixes[i:min(i+2, len(storm.Fixes))]
+				if touches(Storm{Fixes: part}, center, radius) {
+					first := slices.IndexFunc(cut.Fixes, func(f Fix) bool { return f.At.Equal(part[0].At) })
+					require.GreaterOrEqual(t, first, 0, storm.ID)
+					require.Equal(t, part, cut.Fixes[first:min(first+2, len(cut.Fixes))], storm.ID)
+				}
 			}
+			fixes -= len(storm.Fixes)
 		}
 		require.Less(t, len(candidates), 2004)
+		require.Negative(t, fixes, "what is far away is cut off")
 	}
 }
 

@@ -32,12 +32,7 @@ func WeighAgain(c trigger.Cover, b Basis, past []Past, h *hazard.History) ([]Wei
 	if err != nil {
 		return nil, err
 	}
-	events := weighed(c, b.SmoothingKM, h, s).weigh.events
-	newest(events)
-	for i := range events {
-		events[i].show()
-	}
-	return events, nil
+	return weighed(c, b.SmoothingKM, h, s).weigh.shown(), nil
 }
 
 func unsmoothed(past []Past) []WeighedEvent {

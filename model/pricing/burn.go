@@ -52,7 +52,7 @@ func Burn(c trigger.Cover, par Parameters, h *hazard.History, asOf time.Time) (P
 	price, err := b.premium(par, c.Limit)
 	var dear *Uninsurable
 	if errors.As(err, &dear) {
-		dear.Remedy = remedy(c, par, h, start, dear)
+		dear.Remedy = run.remedy(par, h, start, asOf, dear)
 	}
 	return price, run.basis(b, par), run.asIf.past, err
 }
@@ -111,15 +111,9 @@ func (a *analysis) rerun(h *hazard.History) {
 // weighed weighs the whole history of the cover's peril. The cover must be
 // Answerable.
 func weighed(c trigger.Cover, smoothing decimal.Decimal, h *hazard.History, s *season) *analysis {
-	return weighedWith(make(judgedPeriods), c, smoothing, h, s)
-}
-
-// weighedWith takes what earlier calls with the same place, trigger and payout know
-// of months and dekads.
-func weighedWith(judged judgedPeriods, c trigger.Cover, smoothing decimal.Decimal, h *hazard.History, s *season) *analysis {
 	a := &analysis{data: datasetOf(c, h)}
 	a.asIf = asIf{cover: c, source: a.data.Source, season: s, past: []Past{}}
-	a.weigh = weighing{cover: c, season: s, smoothing: smoothing.InexactFloat64(), events: []WeighedEvent{}, judged: judged}
+	a.weigh = weighing{cover: c, season: s, smoothing: smoothing.InexactFloat64(), events: []WeighedEvent{}}
 	switch c.Trigger.Kind {
 	case hazard.Earthquake:
 		a.weigh.quakes(h)
@@ -132,14 +126,19 @@ func weighedWith(judged judgedPeriods, c trigger.Cover, smoothing decimal.Decima
 }
 
 func (a *analysis) burn() burn {
-	c := a.asIf.cover
-	return analyse(total(a.weigh.events), c.Limit.Amount, a.data.years, c.Payout.LargestFactor().Rat(), a.weigh.prior())
+	return a.burnOf(total(a.weigh.events), a.weigh.season)
+}
+
+// burnOf is the analysis of what a season's events add up to.
+func (a *analysis) burnOf(t sums, s *season) burn {
+	c := &a.weigh.cover
+	return analyse(t, c.Limit.Amount, a.data.years, c.Payout.LargestFactor().Rat(), a.weigh.prior(s))
 }
 
 // prior is q, the part of half an event that is added: by the area that smoothing
 // makes of the place, or its width for a track, and by the part of the year.
-func (w *weighing) prior() *big.Rat {
-	q := w.season.share()
+func (w *weighing) prior(s *season) *big.Rat {
+	q := s.share()
 	if w.cover.Place.Kind != trigger.Circle || w.smoothing == 0 {
 		return q
 	}

@@ -11,7 +11,6 @@ import (
 	"parapet/model/hazard"
 	"parapet/model/money"
 	"parapet/model/pricing"
-	"parapet/model/product"
 	"parapet/model/trigger"
 )
 
@@ -176,36 +175,5 @@ func TestBurnPricesAShortTermOnItsSeason(t *testing.T) {
 			want := slices.DeleteFunc(whole, func(p pricing.Past) bool { return !test.in(p.OccurredAt.Format("01-02")) })
 			require.Equal(t, want, history)
 		})
-	}
-}
-
-func BenchmarkQuakeCircle(b *testing.B) { benchmark(b, quakeCover(23.98, 121.61)) }
-
-func BenchmarkCycloneCircle(b *testing.B) { benchmark(b, cycloneCover()) }
-
-func BenchmarkRainExcess(b *testing.B) { benchmarkDefault(b, "rain-excess") }
-
-func BenchmarkRainDeficit(b *testing.B) { benchmarkDefault(b, "rain-deficit") }
-
-// benchmarkDefault quotes a product from its defaults.
-func benchmarkDefault(b *testing.B, key string) {
-	b.Helper()
-	for _, p := range product.Shipped() {
-		for p.Key() == key && b.Loop() {
-			if _, err := p.Price([]byte(`{"partner":"acme"}`), asOf, hazard.Shipped()); err != nil {
-				b.Fatal(err)
-			}
-		}
-	}
-}
-
-func benchmark(b *testing.B, c trigger.Cover) {
-	b.Helper()
-	h := hazard.Shipped()
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, _, _, err := pricing.Burn(c, loadings(), h, asOf); err != nil {
-			b.Fatal(err)
-		}
 	}
 }

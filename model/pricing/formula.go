@@ -17,20 +17,34 @@ var rootScale = new(big.Int).Exp(big.NewInt(10), big.NewInt(40), nil)
 // sums are what the weighed events add up to, in units of 10⁻¹².
 type sums struct{ annual, squares, paying int64 }
 
-// total adds the events up: the share of each year is at most the whole limit.
+// tally adds events up: the share of each year is at most the whole limit.
+type tally struct {
+	years           map[int]int64
+	squares, paying int64
+}
+
+func newTally() tally { return tally{years: make(map[int]int64)} }
+
+func (t *tally) add(year int, m moments) {
+	t.years[year] += m.mean
+	t.squares += m.square
+	t.paying += m.paying
+}
+
+func (t *tally) sums() sums {
+	all := sums{squares: t.squares, paying: t.paying}
+	for _, year := range t.years {
+		all.annual += min(year, oneShare)
+	}
+	return all
+}
+
 func total(events []WeighedEvent) sums {
-	var t sums
-	years := make(map[int]int64)
+	t := newTally()
 	for i := range events {
-		m := &events[i].moments
-		years[events[i].Year] += m.mean
-		t.squares += m.square
-		t.paying += m.paying
+		t.add(events[i].Year, events[i].moments)
 	}
-	for _, year := range years {
-		t.annual += min(year, oneShare)
-	}
-	return t
+	return t.sums()
 }
 
 // burn holds the figures of a burn analysis as exact fractions; amounts are in

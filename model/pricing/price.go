@@ -1,6 +1,7 @@
 package pricing
 
 import (
+	"cmp"
 	"errors"
 	"math/big"
 
@@ -81,6 +82,8 @@ func (p *Price) insurable(par Parameters, limit money.Money) error {
 	}
 	return nil
 }
+
+func (par Parameters) shortestTerm() string { return cmp.Or(par.ShortestTerm, "P1D") }
 
 func (par Parameters) leastPremium(currency string) money.Money {
 	return money.New(par.MinimumPremium, currency)

@@ -20,6 +20,8 @@ type Parameters struct {
 	MinimumPremium    int64           // minor units of the limit's currency
 	MaximumRateOnLine decimal.Decimal // a dearer premium is uninsurable
 	SmoothingKM       decimal.Decimal // c, the standard deviation of the place's displacement; 0 smooths nothing
+	ShortestTerm      string          // ISO 8601 duration; empty is a day
+	FarthestStart     string          // ISO 8601 duration; empty is no bound
 }
 
 // LineKind names one part of a premium.

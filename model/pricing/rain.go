@@ -14,7 +14,9 @@ import (
 // spell is a wet spell, month or dekad of a station's whole years.
 type spell struct {
 	trigger.RainOccurrence
-	sum decimal.Decimal // of all its days
+	id   string
+	next time.Time       // the day behind its last
+	sum  decimal.Decimal // of all its days
 }
 
 // spells keeps what happened at a station by each definition, so that every quote
@@ -39,32 +41,26 @@ func (w *weighing) occurrences(h *hazard.History) []spell {
 		if _, whole := slices.BinarySearch(station.Years, o.First.Year()); !whole {
 			continue
 		}
-		s := spell{RainOccurrence: o}
-		for _, day := range o.Days {
-			s.sum = s.sum.Add(day.PrecipitationMM)
-		}
-		all = append(all, s)
+		all = append(all, spell{o, o.Station + "/" + o.First.Format(time.DateOnly), o.Last.AddDate(0, 0, 1), o.Sum()})
 	}
 	spells.Store(key, all)
 	return all
 }
 
-// mayPaySpell tells whether the sum of all days reaches the mildest threshold: the
-// index of a spell is at most that sum, the index of a month or dekad is that sum.
-func mayPaySpell(c trigger.Cover, s *spell) bool {
-	mildest := c.Payout.LowestThreshold()
-	if c.Trigger.Direction == trigger.AtMost {
+// mayPay tells whether the sum of all days reaches the mildest threshold: the index of
+// a spell is at most that sum, the index of a month or dekad is that sum.
+func (s *spell) mayPay(direction trigger.Direction, mildest decimal.Decimal) bool {
+	if direction == trigger.AtMost {
 		return s.sum.LessThanOrEqual(mildest)
 	}
 	return s.sum.GreaterThanOrEqual(mildest)
 }
 
-// judge is the best determination of a spell over the season's periods. A cover of
-// a season waits as a live one does; a whole year's cover has all of history.
-func (s *spell) judge(c trigger.Cover, season *season) (best trigger.Determination) {
+// judge is the best determination of a spell in spans.
+func (s *spell) judge(c *trigger.Cover, spans []span) (best trigger.Determination) {
 	o := trigger.Occurrence{Stage: trigger.Final, Rain: &s.RainOccurrence}
-	for _, period := range season.periods(s.First, s.Last.AddDate(0, 0, 1)) {
-		d := trigger.Evaluate(c, period, payableFrom(c, season, period), o)
+	for i := range spans {
+		d := trigger.Evaluate(*c, spans[i].Period, spans[i].payableFrom, o)
 		if d.Met && (!best.Met || d.Factor.GreaterThan(best.Factor)) {
 			best = d
 		}
@@ -72,75 +68,57 @@ func (s *spell) judge(c trigger.Cover, season *season) (best trigger.Determinati
 	return best
 }
 
-func payableFrom(c trigger.Cover, s *season, p trigger.Period) time.Time {
-	if s == nil {
-		return p.From
-	}
-	return c.PayableFrom(p.From)
-}
-
-// counts tells whether a day of the spell, or the whole month or dekad, lies in the
-// season behind the waiting period.
-func (s *spell) counts(c trigger.Cover, season *season) bool {
-	for _, period := range season.periods(s.First, s.Last.AddDate(0, 0, 1)) {
-		from, last := midnight(payableFrom(c, season, period)), midnight(period.To).AddDate(0, 0, -1)
+// counts tells whether a day of the spell, or the whole month or dekad, lies in one of
+// the spans behind the waiting period.
+func (s *spell) counts(spans []span) bool {
+	for i := range spans {
+		span := &spans[i]
 		switch {
-		case s.Definition.Calendar == "" && !s.Last.Before(from) && !s.First.After(last):
+		case s.Definition.Calendar == "" && !s.Last.Before(span.first) && !s.First.After(span.last):
 			return true
-		case s.Definition.Calendar != "" && !s.First.Before(from) && !s.Last.After(last):
+		case s.Definition.Calendar != "" && !s.First.Before(span.first) && !s.Last.After(span.last):
 			return true
 		}
 	}
 	return false
 }
 
-func (s *spell) id() string { return s.Station + "/" + s.First.Format(time.DateOnly) }
-
-// judgedPeriods are the determinations of months and dekads for a cover of always.
-// They count as a whole or not at all, so those of a season are the same.
-type judgedPeriods map[*spell]trigger.Determination
-
-func (w *weighing) judge(s *spell) trigger.Determination {
-	if s.Definition.Calendar == "" {
-		return s.judge(w.cover, w.season)
+// spansOf are the spans of the season in which something of the list happened.
+func (w *weighing) spansOf(all []spell) spans {
+	if len(all) == 0 {
+		return spans{}
 	}
-	if !s.counts(w.cover, w.season) {
-		return trigger.Determination{}
-	}
-	d, known := w.judged[s]
-	if !known {
-		d = s.judge(w.cover, nil)
-		w.judged[s] = d
-	}
-	return d
+	return w.season.spans(&w.cover, all[0].First, all[len(all)-1].next)
 }
 
 // rain weighs the spells, months or dekads of a station. Nothing displaces a
 // station, so each pays what it would have paid.
 func (w *weighing) rain(h *hazard.History) {
 	all := w.occurrences(h)
+	spans, mildest := w.spansOf(all), w.cover.Payout.LowestThreshold()
 	for i := range all {
 		s := &all[i]
-		if !mayPaySpell(w.cover, s) {
+		own := spans.between(s.First, s.next)
+		if !s.counts(own) || !s.mayPay(w.cover.Trigger.Direction, mildest) {
 			continue
 		}
-		d := w.judge(s)
+		d := s.judge(&w.cover, own)
 		if event, counts := newWeighed(single(d.Factor, certainty)); d.Met && counts {
-			event.ID, event.OccurredAt, event.Year = s.id(), d.OccurredAt, s.First.Year()
-			w.events = append(w.events, event)
+			event.ID, event.OccurredAt, event.Year, event.spell = s.id, d.OccurredAt, s.First.Year(), s
+			w.events, w.paid = append(w.events, event), append(w.paid, d)
 		}
 	}
 }
 
 func (r *asIf) rain(w *weighing, h *hazard.History) {
 	all := w.occurrences(h)
+	spans := w.spansOf(all)
 	for i := range all {
-		s := &all[i]
-		if s.counts(r.cover, r.season) {
+		if s := &all[i]; s.counts(spans.between(s.First, s.next)) {
 			r.inPlace++
 		}
-		if mayPaySpell(r.cover, s) {
-			r.keep(trigger.Occurrence{Source: r.source, SourceEventID: s.id()}, w.judge(s))
-		}
+	}
+	for i, d := range w.paid {
+		r.keep(trigger.Occurrence{Source: r.source, SourceEventID: w.events[i].ID}, d)
 	}
 }

@@ -2,7 +2,7 @@ package pricing
 
 import (
 	"fmt"
-	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -38,83 +38,117 @@ func (r *Remedy) Sentence() string {
 	return strings.Join(would, " or ") + " would do"
 }
 
-// shorterTerms are tried from the longest.
-var shorterTerms = []string{"P183D", "P122D", "P92D", "P61D", "P31D"}
+// search looks for cover that would be sold instead of one that is too dear.
+type search struct {
+	always  *pool // of the same cover all year
+	par     Parameters
+	history *hazard.History
+}
 
 // remedy looks for cover that would be sold: the longest shorter term from the same
-// start, and the largest multiple of the factors in hundredths. For a deficit, which
-// a dry season makes uninsurable, terms from the first of each month to come are
-// tried too.
-func remedy(c trigger.Cover, par Parameters, h *hazard.History, start time.Time, dear *Uninsurable) *Remedy {
-	r := &Remedy{Factor: lowerFactors(c, par, h, start, dear)}
-	judged, starts := make(judgedPeriods), []time.Time{start}
-	if c.Trigger.Direction == trigger.AtMost {
+// start, to the day, and the largest multiple of the factors in hundredths. For a
+// deficit, which a dry season makes uninsurable, terms of up to the same length from
+// the first of each month that the product sells are tried too.
+//
+// A longer term never costs less, so each start is bisected: no more than ten terms of
+// it are priced, and history is judged once for all of them.
+func (a *analysis) remedy(par Parameters, h *hazard.History, start, asOf time.Time, dear *Uninsurable) *Remedy {
+	always := a
+	if a.weigh.season != nil {
+		always = weighed(a.weigh.cover, par.SmoothingKM, h, nil)
+	}
+	f := &search{always: newPool(always), par: par, history: h}
+	r := &Remedy{Factor: f.lowerFactors(a, dear)}
+	asked := daysOf(start, a.weigh.cover.Term)
+	longest := f.longestTerm(start, 0, asked-1)
+	if a.weigh.cover.Trigger.Direction == trigger.AtMost {
 		for month := range 12 {
-			starts = append(starts, time.Date(start.Year(), start.Month()+time.Month(month+1), 1, 0, 0, 0, 0, time.UTC))
+			at := time.Date(start.Year(), start.Month()+time.Month(month+1), 1, 0, 0, 0, 0, time.UTC)
+			if par.isTooFar(asOf, at) {
+				break
+			}
+			if days := f.longestTerm(at, longest, asked); days > 0 {
+				longest, r.StartsAt = days, &at
+			}
 		}
 	}
-	for _, term := range shorterTerms {
-		at := slices.IndexFunc(starts, func(at time.Time) bool {
-			return isShorter(term, c.Term, start) && insurable(judged, withTerm(c, term), par, h, at)
-		})
-		if at < 0 {
-			continue
-		}
-		if r.Term = term; at > 0 {
-			r.StartsAt = &starts[at]
-		}
-		break
+	if longest > 0 {
+		r.Term = fmt.Sprintf("P%dD", longest)
 	}
-	if r.Term == "" && r.Factor == nil {
+	if longest == 0 && r.Factor == nil {
 		return nil
 	}
 	return r
 }
 
-// lowerFactors is the multiple of the factors of a step table that would be sold. The
-// premium falls a little less than the factors do, because years that reached the
-// limit no longer do, so it is approached from above.
-func lowerFactors(c trigger.Cover, par Parameters, h *hazard.History, start time.Time, dear *Uninsurable) *decimal.Decimal {
+// daysOf are the days that a term begins.
+func daysOf(start time.Time, term string) int {
+	end, _ := trigger.AddDuration(start, term) // priced covers have one
+	return int((end.Sub(start) + 24*time.Hour - 1) / (24 * time.Hour))
+}
+
+// isTooFar tells whether the product is not sold with such a start.
+func (par Parameters) isTooFar(asOf, start time.Time) bool {
+	farthest, err := trigger.AddDuration(asOf, par.FarthestStart)
+	return err == nil && start.After(farthest)
+}
+
+// longestTerm is the longest term from a start in days, above the ones that are known
+// to be sold elsewhere and at most so many, that would be sold; else 0.
+func (f *search) longestTerm(start time.Time, above, most int) int {
+	least := max(above+1, daysOf(start, f.par.shortestTerm()))
+	if least > most || !f.isSold(start, least) {
+		return 0
+	}
+	days := least + sort.Search(most-least, func(i int) bool { return !f.isSold(start, least+1+i) })
+	if Answerable(f.cover(days), f.history, start) != nil {
+		return 0
+	}
+	return days
+}
+
+func (f *search) cover(days int) trigger.Cover {
+	c := f.always.weigh.cover
+	c.Term = fmt.Sprintf("P%dD", days)
+	return c
+}
+
+// isSold tells whether a term of so many days is cheap enough.
+func (f *search) isSold(start time.Time, days int) bool {
+	s, err := seasonOf(start, f.cover(days).Term)
+	if err != nil || s == nil {
+		return false // a whole year is what was refused
+	}
+	_, err = f.always.burnOf(f.always.sumsIn(s), s).premium(f.par, f.always.weigh.cover.Limit)
+	return err == nil
+}
+
+// lowerFactors is the multiple of the factors of a step table that would be sold.
+//
+// The premium falls a little less than the factors do, because years that reached the
+// limit no longer do. So no multiple is sold that is above the one at which a premium
+// in proportion would be, and that one is priced next.
+func (f *search) lowerFactors(a *analysis, dear *Uninsurable) *decimal.Decimal {
+	c := a.weigh.cover
 	if c.Payout.Shape != trigger.Step || len(c.Payout.Rings) > 0 {
 		return nil
 	}
-	steps := c.Payout.Steps
-	factor := par.MaximumRateOnLine.Div(dear.RateOnLine).RoundFloor(2)
-	for ; steps[0].Factor.Mul(factor).GreaterThanOrEqual(leastFactor); factor = factor.Sub(decimal.New(1, -2)) {
+	steps, factor, rate := c.Payout.Steps, one, dear.RateOnLine
+	for {
+		factor = decimal.Min(factor.Sub(hundredth), factor.Mul(f.par.MaximumRateOnLine).Div(rate).Round(6).RoundFloor(2))
+		if steps[0].Factor.Mul(factor).LessThan(hundredth) {
+			return nil // less than products sell
+		}
 		c.Payout.Steps = make([]trigger.Rung, len(steps))
 		for i, rung := range steps {
 			c.Payout.Steps[i] = trigger.Rung{Threshold: rung.Threshold, Factor: rung.Factor.Mul(factor)}
 		}
-		if insurable(nil, c, par, h, start) {
+		price, err := weighed(c, f.par.SmoothingKM, f.history, a.weigh.season).burn().premium(f.par, c.Limit)
+		if err == nil {
 			return &factor
 		}
+		rate = price.RateOnLine
 	}
-	return nil
 }
 
-// leastFactor is the smallest factor that products sell.
-var leastFactor = decimal.New(1, -2)
-
-func isShorter(term, than string, start time.Time) bool {
-	end, errEnd := trigger.AddDuration(start, than)
-	shorter, errShorter := trigger.AddDuration(start, term)
-	return errEnd == nil && errShorter == nil && shorter.Before(end)
-}
-
-// insurable tells whether cover from a start would be sold.
-func insurable(judged judgedPeriods, c trigger.Cover, par Parameters, h *hazard.History, start time.Time) bool {
-	if Answerable(c, h, start) != nil {
-		return false
-	}
-	s, err := seasonOf(start, c.Term)
-	if err != nil {
-		return false
-	}
-	_, err = weighedWith(judged, c, par.SmoothingKM, h, s).burn().premium(par, c.Limit)
-	return err == nil
-}
-
-func withTerm(c trigger.Cover, term string) trigger.Cover {
-	c.Term = term
-	return c
-}
+var one, hundredth = decimal.New(1, 0), decimal.New(1, -2)

@@ -19,9 +19,10 @@ type asIf struct {
 	past    []Past // those that would have paid, newest first
 }
 
-// newestFirst orders what happened by time; of one moment, the order stays.
+// newestFirst orders what happened by time, then by id. Most of it comes oldest first.
 func newestFirst(past []Past) []Past {
-	slices.SortStableFunc(past, func(a, b Past) int {
+	slices.Reverse(past)
+	slices.SortFunc(past, func(a, b Past) int {
 		return cmp.Or(b.OccurredAt.Compare(a.OccurredAt), cmp.Compare(a.SourceEventID, b.SourceEventID))
 	})
 	return past
@@ -34,7 +35,9 @@ func (r *asIf) quakes(h *hazard.History) {
 }
 
 func (r *asIf) storms(h *hazard.History) {
-	for _, storm := range h.StormsNear(r.cover.Place.Center(), r.cover.Place.RadiusKM) {
+	near := h.StormsNear(r.cover.Place.Center(), r.cover.Place.RadiusKM)
+	for i := range near {
+		storm := &near[i]
 		r.judge(trigger.Occurrence{SourceEventID: storm.ID, Storm: storm}, storm.Fixes[0].At, storm.Fixes[len(storm.Fixes)-1].At)
 	}
 }

@@ -99,24 +99,90 @@ func (s *Season) private() (*season, error) {
 // new year.
 var always = trigger.Period{From: newYear(hazard.EarliestYear), To: newYear(9999)}
 
+var wholeHistory = []trigger.Period{always}
+
 // periods are the season's periods of the years in which something lasted from
 // first to last. A cover of a whole year has one period, which never ends.
 func (s *season) periods(first, last time.Time) []trigger.Period {
 	if s == nil {
-		return []trigger.Period{always}
+		return wholeHistory
 	}
 	var periods []trigger.Period
 	for year := first.Year() - s.over; year <= last.Year(); year++ {
-		p := trigger.Period{
-			From: time.Date(year, s.from.Month(), s.from.Day(), 0, 0, 0, 0, time.UTC),
-			To:   time.Date(year+s.over, s.to.Month(), s.to.Day(), 0, 0, 0, 0, time.UTC),
-		}
+		p := s.periodOf(year)
 		if p.From.After(last) || !p.To.After(first) {
 			continue
 		}
 		periods = append(periods, p)
 	}
 	return periods
+}
+
+// periodsOf are those in which a run of a storm's track lasted.
+func (s *season) periodsOf(run hazard.Run) []trigger.Period {
+	return s.periods(run.Fixes[0].At, run.Fixes[len(run.Fixes)-1].At)
+}
+
+// periodOf is the period that begins in a year.
+func (s *season) periodOf(year int) trigger.Period {
+	return trigger.Period{
+		From: time.Date(year, s.from.Month(), s.from.Day(), 0, 0, 0, 0, time.UTC),
+		To:   time.Date(year+s.over, s.to.Month(), s.to.Day(), 0, 0, 0, 0, time.UTC),
+	}
+}
+
+// waiting is how long after its start a period begins to pay at a station. A cover of a
+// season waits as a live one does; a whole year's cover has all of history.
+func (s *season) waiting(c *trigger.Cover) (wait trigger.Duration) {
+	if s != nil {
+		wait, _ = trigger.ParseDuration(c.WaitingPeriod) // no waiting period is no duration
+	}
+	return wait
+}
+
+// span is a period of the season as a cover counts the days of a station in it.
+type span struct {
+	trigger.Period
+	payableFrom time.Time // the end of the waiting period
+	first, last time.Time // the days between which a month or dekad must lie: midnight UTC
+}
+
+// spans are the periods of a season in order of time, one of each year from a year on.
+type spans struct {
+	season *season
+	year   int
+	all    []span
+}
+
+// spans are those from first to last.
+func (s *season) spans(c *trigger.Cover, first, last time.Time) spans {
+	periods := s.periods(first, last)
+	wait := s.waiting(c)
+	all := make([]span, len(periods))
+	for i, p := range periods {
+		payable := wait.After(p.From)
+		all[i] = span{p, payable, midnight(payable), midnight(p.To).AddDate(0, 0, -1)}
+	}
+	if len(all) == 0 {
+		return spans{season: s}
+	}
+	return spans{s, all[0].From.Year(), all}
+}
+
+// between are the spans in which something happened that lasted from first until next.
+func (s *spans) between(first, next time.Time) []span {
+	if s.season == nil {
+		return s.all
+	}
+	from := max(0, first.Year()-s.season.over-s.year)
+	to := min(len(s.all), next.Year()-s.year+1)
+	for from < to && !s.all[from].To.After(first) {
+		from++
+	}
+	for from < to && s.all[to-1].From.After(next) {
+		to--
+	}
+	return s.all[min(from, to):max(0, to)]
 }
 
 func newYear(year int) time.Time { return time.Date(year, time.January, 1, 0, 0, 0, 0, time.UTC) }

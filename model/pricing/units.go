@@ -44,10 +44,13 @@ func single(share decimal.Decimal, p probability) moments {
 	return m
 }
 
+// smallPlaces is the number of decimals of a share with which whole numbers do.
+const smallPlaces = 7
+
 // small are the digits and decimals of a share that has at most seven.
 func small(share decimal.Decimal) (digits uint64, places int, ok bool) {
 	exponent := share.Exponent()
-	if exponent > 0 || exponent < -7 {
+	if exponent > 0 || exponent < -smallPlaces {
 		return 0, 0, false
 	}
 	return uint64(share.CoefficientInt64()), int(-exponent), true //nolint:gosec // a share is not below 0
@@ -74,6 +77,9 @@ func roundUnits(share *big.Rat) int64 {
 
 // weighted are the moments of shares with whole weights.
 func weighted(shares []decimal.Decimal, weights []int64) moments {
+	if m, ok := smallWeighted(shares, weights); ok {
+		return m
+	}
 	mean, square, paying, whole := new(big.Rat), new(big.Rat), int64(0), int64(0)
 	for i, share := range shares {
 		whole += weights[i]
@@ -87,6 +93,31 @@ func weighted(shares []decimal.Decimal, weights []int64) moments {
 	}
 	all := big.NewRat(whole, 1)
 	return moments{roundUnits(quo(mean, all)), roundUnits(quo(square, all)), roundUnits(big.NewRat(paying, whole))}
+}
+
+// smallWeights are weights that add up to so little that no sum leaves 64 bits.
+const smallWeights = 1000
+
+// smallWeighted is weighted in whole numbers, for shares with at most seven decimals
+// and weights as those of a track's nodes; false for others.
+func smallWeighted(shares []decimal.Decimal, weights []int64) (moments, bool) {
+	var mean, square, paying, whole uint64
+	for i, share := range shares {
+		digits, places, ok := small(share)
+		weight := uint64(weights[i]) //nolint:gosec // a weight is not below 0
+		if whole += weight; !ok || whole > smallWeights {
+			return moments{}, false
+		}
+		for ; places < smallPlaces; places++ {
+			digits *= 10
+		}
+		mean, square = mean+digits*weight, square+digits*digits*weight
+		if digits > 0 {
+			paying += weight
+		}
+	}
+	rounded := func(of, by uint64) int64 { return int64((2*of + by) / (2 * by)) } //nolint:gosec // at most 10¹²
+	return moments{rounded(mean*100_000, whole), rounded(square, 100*whole), rounded(paying*oneShare, whole)}, true
 }
 
 // share writes units of 10⁻¹² as a decimal.

@@ -24,6 +24,8 @@ type WeighedEvent struct {
 	ShareSquare decimal.Decimal `json:"share_square"` // the mean of f²
 
 	moments moments
+	runs    []hazard.Run // of a storm: its track near the place
+	spell   *spell       // at a station
 }
 
 // weighing smooths the history of a cover's peril in space: each past event is
@@ -35,8 +37,11 @@ type weighing struct {
 	season       *season
 	smoothing    float64 // c in kilometres; 0 displaces nothing
 	events       []WeighedEvent
-	unknownDepth int // earthquakes that count as within the depth limit
-	judged       judgedPeriods
+	unknownDepth int                     // earthquakes that count as within the depth limit
+	paid         []trigger.Determination // of the events at a station
+
+	nodes   []node // of a track
+	weights []int64
 }
 
 // cutoff is the distance beyond the place's own edge at which events stop to
@@ -46,9 +51,19 @@ const cutoff = 3
 // newWeighed is an event that counts; false when it pays nothing anywhere.
 func newWeighed(m moments) (WeighedEvent, bool) { return WeighedEvent{moments: m}, m != moments{} }
 
-// show writes the moments as decimals, which a price has no need of.
-func (e *WeighedEvent) show() {
-	e.Weight, e.Share, e.ShareSquare = share(e.moments.paying), share(e.moments.mean), share(e.moments.square)
+// shown are the events, newest first, with all that a price itself has no need of: the
+// moments as decimals, and how close and when a storm came.
+func (w *weighing) shown() []WeighedEvent {
+	for i := range w.events {
+		e := &w.events[i]
+		e.Weight, e.Share, e.ShareSquare = share(e.moments.paying), share(e.moments.mean), share(e.moments.square)
+		if e.runs != nil {
+			km, at := w.closest(e.runs)
+			e.OccurredAt, e.DistanceKM = at, shown(km)
+		}
+	}
+	newest(w.events)
+	return w.events
 }
 
 func (w *weighing) quakes(h *hazard.History) {
@@ -128,10 +143,21 @@ func (w *weighing) centers() (centers []hazard.Point, weights []int64) {
 	return centers, weights
 }
 
+// node is a displaced place of a track's cover.
+type node struct {
+	cover trigger.Cover
+	box   hazard.Box
+}
+
 // storms judges each storm at every displaced place. The box of fixes holds all
 // displaced circles.
 func (w *weighing) storms(h *hazard.History) {
 	centers, weights := w.centers()
+	w.nodes, w.weights = make([]node, len(centers)), weights
+	for i, center := range centers {
+		w.nodes[i] = node{w.cover, hazard.CircleBox(center, w.cover.Place.RadiusKM)}
+		w.nodes[i].cover.Place.Latitude, w.nodes[i].cover.Place.Longitude = center.Latitude, center.Longitude
+	}
 	reach := w.cover.Place.RadiusKM + math.Sqrt(6)*w.smoothing // to the corners of the nodes
 	runs := h.RunsNear(w.cover.Place.Center(), reach)
 	for len(runs) > 0 {
@@ -139,53 +165,61 @@ func (w *weighing) storms(h *hazard.History) {
 		for own < len(runs) && runs[own].Storm == runs[0].Storm {
 			own++
 		}
-		if event, counts := w.storm(runs[:own], centers, weights); counts {
+		if event, counts := w.storm(runs[:own]); counts {
 			w.events = append(w.events, event)
 		}
 		runs = runs[own:]
 	}
 }
 
-func (w *weighing) storm(runs []hazard.Run, centers []hazard.Point, weights []int64) (WeighedEvent, bool) {
+func (w *weighing) storm(runs []hazard.Run) (WeighedEvent, bool) {
 	strong := w.strong(runs)
 	if len(strong) == 0 {
 		return WeighedEvent{}, false
 	}
-	shares, pays := make([]decimal.Decimal, len(centers)), false
-	for i, center := range centers {
-		shares[i], _, _ = w.shareAt(center, strong)
+	shares, pays := make([]decimal.Decimal, len(w.nodes)), false
+	for i := range w.nodes {
+		shares[i] = w.shareAt(&w.nodes[i], strong)
 		pays = pays || shares[i].IsPositive()
 	}
 	if !pays {
 		return WeighedEvent{}, false
 	}
-	event, counts := newWeighed(weighted(shares, weights))
+	event, counts := newWeighed(weighted(shares, w.weights))
 	storm := runs[0].Storm
-	_, closest, closestAt := w.shareAt(w.cover.Place.Center(), runs)
-	event.ID, event.OccurredAt, event.DistanceKM = storm.ID, closestAt, shown(closest)
-	event.Year = storm.Fixes[0].At.Year()
+	event.ID, event.Year, event.runs = storm.ID, storm.Fixes[0].At.Year(), runs
 	return event, counts
 }
 
-// shareAt is the best share of a storm's runs for the cover around another centre,
-// and how close and when they came closest to it in the season.
-func (w *weighing) shareAt(center hazard.Point, runs []hazard.Run) (best decimal.Decimal, closest float64, closestAt time.Time) {
-	cover := w.cover
-	cover.Place.Latitude, cover.Place.Longitude = center.Latitude, center.Longitude
-	closest = math.Inf(1)
+// shareAt is the best share of a storm's runs for the cover at a node.
+func (w *weighing) shareAt(at *node, runs []hazard.Run) (best decimal.Decimal) {
 	for _, run := range runs {
-		part := hazard.Storm{ID: run.Storm.ID, Fixes: run.Fixes}
-		for _, period := range w.season.periods(run.Fixes[0].At, run.Fixes[len(run.Fixes)-1].At) {
-			share, km, at := trigger.ShareOf(cover, period, period.From, part)
-			if share.GreaterThan(best) {
-				best = share
-			}
-			if km < closest {
-				closest, closestAt = km, at
+		var room [4]hazard.Run
+		for _, near := range run.Parts(room[:0], func(i int) bool { return run.Boxes[i].Overlaps(at.box) }) {
+			part := hazard.Storm{ID: near.Storm.ID, Fixes: near.Fixes}
+			for _, period := range w.season.periodsOf(near) {
+				if share := trigger.ShareOf(&at.cover, period, period.From, part); share.GreaterThan(best) {
+					best = share
+				}
 			}
 		}
 	}
-	return best, closest, closestAt
+	return best
+}
+
+// closest is how close and when the event's runs came closest to the place in
+// periods of the season.
+func (w *weighing) closest(runs []hazard.Run) (closest float64, closestAt time.Time) {
+	closest = math.Inf(1)
+	for _, run := range runs {
+		if len(w.season.periodsOf(run)) == 0 {
+			continue
+		}
+		if km, at := trigger.Approach(&w.cover, hazard.Storm{Fixes: run.Fixes}); km < closest {
+			closest, closestAt = km, at
+		}
+	}
+	return closest, closestAt
 }
 
 // strong cuts the parts of runs of which an end reaches the mildest threshold. No
@@ -195,21 +229,11 @@ func (w *weighing) strong(runs []hazard.Run) (parts []hazard.Run) {
 		return runs
 	}
 	least := w.cover.Payout.LowestThreshold()
-	reaches := func(fix hazard.Fix) bool { return fix.WindKN != nil && fix.WindKN.GreaterThanOrEqual(least) }
+	reaches := func(fix *hazard.Fix) bool { return fix.WindKN != nil && fix.WindKN.GreaterThanOrEqual(least) }
 	for _, run := range runs {
-		from := -1 // of the open part
-		for i := range run.Fixes {
-			enough := reaches(run.Fixes[i]) || i+1 < len(run.Fixes) && reaches(run.Fixes[i+1]) || i > 0 && reaches(run.Fixes[i-1])
-			switch {
-			case enough && from < 0:
-				from = i
-			case !enough && from >= 0:
-				parts, from = append(parts, hazard.Run{Storm: run.Storm, Fixes: run.Fixes[from:i]}), -1
-			}
-		}
-		if from >= 0 {
-			parts = append(parts, hazard.Run{Storm: run.Storm, Fixes: run.Fixes[from:]})
-		}
+		parts = run.Parts(parts, func(i int) bool {
+			return reaches(&run.Fixes[i]) || i+1 < len(run.Fixes) && reaches(&run.Fixes[i+1])
+		})
 	}
 	return parts
 }

@@ -1,7 +1,9 @@
 package product_test
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,35 +12,56 @@ import (
 
 	"parapet/model/hazard"
 	"parapet/model/pricing"
+	"parapet/model/product"
 )
 
-// TestPricesAreOfTheExpectedOrder holds the rate on line of the default covers, to a
-// tenth of a percentage point, against figures that were computed elsewhere.
+// expectedRate is a rate on line, in percent of the limit.
+type expectedRate struct {
+	product, context   string
+	percent, tolerance float64 // tolerance in percentage points
+}
+
+// quakeRates are those of the default earthquake cover on the data to 2022. What was
+// computed elsewhere before this service priced it is held to a tenth; the other rates
+// are what the formula gives, and beside them stands what was computed elsewhere on the
+// data to 2016.
+func quakeRates() map[string]expectedRate {
+	quake := func(latitude, longitude float64, more string, percent, tolerance float64) expectedRate {
+		context := fmt.Sprintf(`{"partner":"acme","location":{"latitude":%g,"longitude":%g}%s}`, latitude, longitude, more)
+		return expectedRate{"quake-circle", context, percent, tolerance}
+	}
+	const anyDepth = `,"maximum_depth_km":800`
+	return map[string]expectedRate{
+		"Hualien":             quake(23.98, 121.61, "", 14.5, 0.1),
+		"Hualien, any depth":  quake(23.98, 121.61, anyDepth, 14.5, 0.1),
+		"Santiago":            quake(-33.45, -70.67, "", 3.71, 0.05), // the product's limit of 100 km leaves two out
+		"Santiago, any depth": quake(-33.45, -70.67, anyDepth, 3.9, 0.1),
+		"Tokyo":               quake(35.68, 139.69, "", 2.9, 0.1),
+		"Mexico City":         quake(19.43, -99.13, "", 1.0, 0.1),    // 0.6 to 2016
+		"Padang":              quake(-0.95, 100.35, "", 3.77, 0.05),  // 4 to 2016
+		"Kathmandu":           quake(27.72, 85.32, "", 3.36, 0.05),   // 3.6 to 2016
+		"Lima":                quake(-12.05, -77.04, "", 2.20, 0.05), // 2.5 to 2016
+		"Los Angeles":         quake(34.05, -118.24, "", 2.12, 0.05), // 2.3 to 2016
+		"Istanbul":            quake(41.01, 28.98, "", 1.69, 0.05),   // 1.8 to 2016
+		"San Francisco":       quake(37.77, -122.42, "", 1.14, 0.05), // 1.4 to 2016
+		"Berlin":              quake(52.52, 13.40, "", 0.58, 0.05),   // 0.6 to 2016
+	}
+}
+
+// TestPricesAreOfTheExpectedOrder holds the rate on line of the default covers.
 func TestPricesAreOfTheExpectedOrder(t *testing.T) {
 	t.Parallel()
-	quake := func(latitude, longitude float64, more string) string {
-		return fmt.Sprintf(`{"partner":"acme","location":{"latitude":%g,"longitude":%g}%s}`, latitude, longitude, more)
-	}
-	for name, test := range map[string]struct {
-		product, context string
-		percent          float64
-	}{
-		"Hualien":             {"quake-circle", quake(23.98, 121.61, ""), 14.5},
-		"Santiago":            {"quake-circle", quake(-33.45, -70.67, ""), 3.7},
-		"Santiago, any depth": {"quake-circle", quake(-33.45, -70.67, `,"maximum_depth_km":800`), 3.9},
-		"Tokyo":               {"quake-circle", quake(35.68, 139.69, ""), 2.9},
-		"Mexico City":         {"quake-circle", quake(19.43, -99.13, ""), 1.0},
-		"Berlin":              {"quake-circle", quake(52.52, 13.40, ""), 0.6},
-		"Miami":               {"cyclone-circle", `{"partner":"acme"}`, 7.5},
-		"Milwaukee, excess":   {"rain-excess", `{"partner":"acme"}`, 14.8},
-		"Merced, excess":      {"rain-excess", `{"partner":"acme","station":"Merced"}`, 2.9},
-		"Milwaukee, deficit":  {"rain-deficit", `{"partner":"acme"}`, 20.1},
-	} {
+	rates := quakeRates()
+	rates["Miami, wind"] = expectedRate{"cyclone-circle", `{"partner":"acme"}`, 7.5, 0.1}
+	rates["Milwaukee, excess"] = expectedRate{"rain-excess", `{"partner":"acme"}`, 14.8, 0.1}
+	rates["Merced, excess"] = expectedRate{"rain-excess", `{"partner":"acme","station":"Merced"}`, 2.9, 0.1}
+	rates["Milwaukee, deficit"] = expectedRate{"rain-deficit", `{"partner":"acme"}`, 20.1, 0.1}
+	for name, expected := range rates {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			q, err := shipped(t, test.product).Price([]byte(test.context), asOf, hazard.Shipped())
+			q, err := shipped(t, expected.product).Price([]byte(expected.context), asOf, hazard.Shipped())
 			require.NoError(t, err)
-			require.InDelta(t, test.percent, 100*q.Price.RateOnLine.InexactFloat64(), 0.1)
+			require.InDelta(t, expected.percent, 100*q.Price.RateOnLine.InexactFloat64(), expected.tolerance)
 		})
 	}
 }
@@ -58,39 +81,89 @@ func TestOneMoreRungNeverCostsLess(t *testing.T) {
 	require.Less(t, two, one+one/10)
 }
 
-// TestUninsurableNamesCoverThatWouldDo prices what a refusal suggests.
+// TestUninsurableNamesCoverThatWouldDo prices what a refusal suggests, and a day and a
+// hundredth more than that.
 func TestUninsurableNamesCoverThatWouldDo(t *testing.T) {
 	t.Parallel()
-	for name, test := range map[string]struct{ product, context string }{
-		"quakes":      {"quake-circle", `{"partner":"acme","location":{"latitude":-15,"longitude":167.5},"radius_km":200%s}`},
-		"a dry place": {"rain-deficit", `{"partner":"acme","station":"Merced"%s}`},
+	for name, test := range map[string]struct{ product, context, term string }{
+		"quakes":             {"quake-circle", `"location":{"latitude":-15,"longitude":167.5},"radius_km":200`, "P365D"},
+		"quakes of a season": {"quake-circle", `"location":{"latitude":-15,"longitude":167.5},"radius_km":300`, "P200D"},
+		"storms":             {"cyclone-circle", `"location":{"latitude":30,"longitude":-76},"radius_km":300`, "P1Y"},
+		"spells":             {"rain-excess", `"attach":"50","exhaust":"90"`, "P365D"},
+		"a dry place":        {"rain-deficit", `"station":"Merced"`, "P365D"},
+		"dekads of a season": {"rain-deficit", `"calendar":"dekad"`, "P183D"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := shipped(t, test.product)
-			_, err := p.Price(fmt.Appendf(nil, test.context, ""), asOf, hazard.Shipped())
-			var dear *pricing.Uninsurable
-			require.ErrorAs(t, err, &dear)
-			require.NotNil(t, dear.Remedy)
-			require.NotEmpty(t, dear.Remedy.Term)
-			more := `,"term":"` + dear.Remedy.Term + `"`
-			if dear.Remedy.StartsAt != nil {
-				more += `,"starts_at":"` + dear.Remedy.StartsAt.Format(time.RFC3339) + `"`
+			price := func(more string) *pricing.Uninsurable {
+				_, err := p.Price([]byte(`{"partner":"acme",`+test.context+more+`}`), asOf, hazard.Shipped())
+				var dear *pricing.Uninsurable
+				if !errors.As(err, &dear) {
+					require.NoError(t, err)
+				}
+				return dear
 			}
-			_, err = p.Price(fmt.Appendf(nil, test.context, more), asOf, hazard.Shipped())
-			require.NoError(t, err, more)
+			term := fmt.Sprintf(`,"term":%q`, test.term)
+			remedy := price(term).Remedy
+			require.NotNil(t, remedy)
+			days, start := 0, asOf
+			_, err := fmt.Sscanf(remedy.Term, "P%dD", &days)
+			require.NoError(t, err)
+			if remedy.StartsAt != nil {
+				start = *remedy.StartsAt
+			}
+			require.Nil(t, price(termFrom(start, days)))
+			require.NotNil(t, price(termFrom(start, days+1)))
+			require.NotNil(t, price(termFrom(asOf, days+1)))
+			for month := time.April; test.product == "rain-deficit" && month <= time.April+10; month++ {
+				require.NotNil(t, price(termFrom(time.Date(2026, month, 1, 0, 0, 0, 0, time.UTC), days+1)), "none is longer")
+			}
 			if test.product != "quake-circle" {
-				require.Nil(t, dear.Remedy.Factor)
+				require.Nil(t, remedy.Factor)
 				return
 			}
-			steps := ""
-			for _, rung := range p.Document().Payout.Steps {
-				steps += fmt.Sprintf(`,{"threshold":%q,"factor":%q}`, rung.Threshold, rung.Factor.Mul(*dear.Remedy.Factor))
-			}
-			_, err = p.Price(fmt.Appendf(nil, test.context, `,"steps":[`+steps[1:]+`]`), asOf, hazard.Shipped())
-			require.NoError(t, err, steps)
-			require.ErrorContains(t, dear, "every factor multiplied by "+dear.Remedy.Factor.String()+" would do")
-			require.True(t, dear.Remedy.Factor.LessThan(decimal.NewFromInt(1)))
+			require.Nil(t, price(term+multiplied(p, *remedy.Factor)))
+			require.NotNil(t, price(term+multiplied(p, remedy.Factor.Add(decimal.New(1, -2)))))
+			require.Contains(t, remedy.Sentence(), "every factor multiplied by "+remedy.Factor.String()+" would do")
 		})
+	}
+}
+
+func termFrom(start time.Time, days int) string {
+	return fmt.Sprintf(`,"term":"P%dD","starts_at":%q`, days, start.Format(time.RFC3339))
+}
+
+// multiplied are the product's own steps with factors multiplied.
+func multiplied(p *product.Product, factor decimal.Decimal) string {
+	var steps []string
+	for _, rung := range p.Document().Payout.Steps {
+		steps = append(steps, fmt.Sprintf(`{"threshold":%q,"factor":%q}`, rung.Threshold, rung.Factor.Mul(factor)))
+	}
+	return `,"steps":[` + strings.Join(steps, ",") + `]`
+}
+
+// TestSuggestedCoverIsSold keeps the product's own bounds: no shorter term and no later
+// start than it allows.
+func TestSuggestedCoverIsSold(t *testing.T) {
+	t.Parallel()
+	for _, from := range []time.Time{asOf, time.Date(2026, time.August, 10, 0, 0, 0, 0, time.UTC), time.Date(2027, time.February, 1, 0, 0, 0, 0, time.UTC)} {
+		for _, attach := range []int{5, 30, 60, 90, 130, 200, 300} {
+			context := fmt.Sprintf(`{"partner":"acme","station":"Merced","calendar":"dekad","attach":"%d","exhaust":"0"`, attach)
+			p := shipped(t, "rain-deficit")
+			_, err := p.Price(fmt.Append(nil, context, `,"starts_at":"`, from.Format(time.RFC3339), `"}`), asOf, hazard.Shipped())
+			var dear *pricing.Uninsurable
+			if !errors.As(err, &dear) || dear.Remedy == nil {
+				continue
+			}
+			days, start := 0, from
+			_, err = fmt.Sscanf(dear.Remedy.Term, "P%dD", &days)
+			require.NoError(t, err)
+			if dear.Remedy.StartsAt != nil {
+				start = *dear.Remedy.StartsAt
+			}
+			_, err = p.Price(fmt.Append(nil, context, termFrom(start, days), "}"), asOf, hazard.Shipped())
+			require.NoError(t, err, "%s %d mm: %s", from, attach, dear.Remedy.Sentence())
+		}
 	}
 }

@@ -83,6 +83,6 @@ func (p *Product) parameters(currency string) pricing.Parameters {
 		UncertaintyFactor: l.UncertaintyFactor, RiskFactor: l.RiskFactor,
 		ExpenseShare: l.ExpenseShare, CommissionShare: l.CommissionShare,
 		MinimumPremium: bounds.MinimumPremium, MaximumRateOnLine: l.MaximumRateOnLine,
-		SmoothingKM: l.SmoothingKM,
+		SmoothingKM: l.SmoothingKM, ShortestTerm: p.document.Times.ShortestTerm, FarthestStart: p.document.Times.FarthestStart,
 	}
 }

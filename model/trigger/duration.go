@@ -13,22 +13,44 @@ var iso8601 = regexp.MustCompile(
 	`^P(?:(\d{1,6})Y)?(?:(\d{1,6})M)?(?:(\d{1,6})W)?(?:(\d{1,6})D)?` +
 		`(?:T(?:(\d{1,6})H)?(?:(\d{1,6})M)?(?:(\d{1,6})S)?)?$`)
 
-// AddDuration is t, in UTC, moved ahead by an ISO 8601 duration such as P365D,
-// P1Y6M, P2W or PT72H. Years and months go by the calendar and keep the day of
-// the month, or take the last one where the month is too short (31 January and
-// P1M is 28 or 29 February, as in PostgreSQL); days and weeks are UTC days.
-// Fractions, signs and years beyond 9999 are errors.
-func AddDuration(t time.Time, iso string) (time.Time, error) {
+// Duration is a length of time by the calendar and the clock.
+type Duration struct {
+	months, days int
+	clock        time.Duration
+}
+
+// ParseDuration reads an ISO 8601 duration such as P365D, P1Y6M, P2W or PT72H.
+// Fractions and signs are errors.
+func ParseDuration(iso string) (Duration, error) {
 	parts := iso8601.FindStringSubmatch(iso)
 	if parts == nil || iso[len(iso)-1] == 'P' || iso[len(iso)-1] == 'T' {
-		return time.Time{}, fmt.Errorf("%q is not an ISO 8601 duration of whole units such as P365D", iso)
+		return Duration{}, fmt.Errorf("%q is not an ISO 8601 duration of whole units such as P365D", iso)
 	}
 	var n [8]int
 	for i, digits := range parts[1:] {
 		n[i+1], _ = strconv.Atoi(digits) // no digits are none
 	}
-	moved := addMonths(t.UTC(), 12*n[1]+n[2]).AddDate(0, 0, 7*n[3]+n[4]).
-		Add(time.Duration(n[5])*time.Hour + time.Duration(n[6])*time.Minute + time.Duration(n[7])*time.Second)
+	return Duration{
+		months: 12*n[1] + n[2], days: 7*n[3] + n[4],
+		clock: time.Duration(n[5])*time.Hour + time.Duration(n[6])*time.Minute + time.Duration(n[7])*time.Second,
+	}, nil
+}
+
+// After is t, in UTC, moved ahead. Years and months go by the calendar and keep the
+// day of the month, or take the last one where the month is too short (31 January and
+// P1M is 28 or 29 February, as in PostgreSQL); days and weeks are UTC days.
+func (d Duration) After(t time.Time) time.Time {
+	return addMonths(t.UTC(), d.months).AddDate(0, 0, d.days).Add(d.clock)
+}
+
+// AddDuration is t, in UTC, moved ahead by an ISO 8601 duration, as
+// Duration.After does. Years beyond 9999 are errors, too.
+func AddDuration(t time.Time, iso string) (time.Time, error) {
+	d, err := ParseDuration(iso)
+	if err != nil {
+		return time.Time{}, err
+	}
+	moved := d.After(t)
 	if moved.Year() > 9999 {
 		return time.Time{}, fmt.Errorf("%s after %s is beyond the year 9999", iso, t.UTC().Format(time.DateOnly))
 	}

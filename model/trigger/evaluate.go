@@ -34,7 +34,9 @@ func judge(c Cover, p Period, payableFrom time.Time, o Occurrence) evaluation {
 	case o.Quake != nil && c.Trigger.Kind == hazard.Earthquake && c.Place.Kind == Circle:
 		e.quake(*o.Quake)
 	case o.Storm != nil && c.Trigger.Kind == hazard.StormFix && c.Place.Kind == Circle:
-		e.storm(*o.Storm)
+		if e.storm(*o.Storm); !e.found {
+			e.approach(*o.Storm)
+		}
 	case o.Rain != nil && c.Trigger.Kind == hazard.StationDay && c.Place.Kind == AtStation:
 		e.rain(*o.Rain)
 	}
@@ -48,7 +50,7 @@ type evaluation struct {
 	payableFrom time.Time
 	best        finding
 	found       bool      // whether there is a best
-	closest     float64   // kilometres from the centre, the place touched or not
+	closest     float64   // kilometres from the centre; of a storm only when nothing was measured in the place
 	closestAt   time.Time // when it was closest
 	run         DayRun    // at a station: the days of the best
 }

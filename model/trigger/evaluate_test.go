@@ -161,7 +161,7 @@ func BenchmarkCycloneHistory(b *testing.B) {
 	always := Period{To: date(3000, 1, 1)}
 	for b.Loop() {
 		for _, storm := range history.StormsNear(cover.Place.Center(), cover.Place.RadiusKM) {
-			Evaluate(cover, always, always.From, Occurrence{Storm: storm})
+			Evaluate(cover, always, always.From, Occurrence{Storm: &storm})
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package trigger
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -46,12 +47,19 @@ func (c Cover) QuakeReach(q hazard.Quake) []Reach {
 	return reach
 }
 
-// ShareOf is the factor of Evaluate's determination of a storm alone, and how close
-// in kilometres and when the storm came closest to the centre of a circle.
-func ShareOf(c Cover, p Period, payableFrom time.Time, storm hazard.Storm) (share decimal.Decimal, km float64, at time.Time) {
-	e := judge(c, p, payableFrom, Occurrence{Storm: &storm, Stage: Final})
-	if e.found && e.best.timing == ThresholdMet && e.best.met() {
-		share = e.best.share.factor()
+// ShareOf is the factor of Evaluate's determination of a storm alone.
+func ShareOf(c *Cover, p Period, payableFrom time.Time, storm hazard.Storm) decimal.Decimal {
+	e := evaluation{cover: *c, period: p, payableFrom: payableFrom}
+	if e.storm(storm); e.found && e.best.timing == ThresholdMet && e.best.met() {
+		return e.best.share.factor()
 	}
-	return share, e.closest, e.closestAt
+	return decimal.Decimal{}
+}
+
+// Approach is how close in kilometres and when a storm first came closest to the centre
+// of a circle, by its fixes and by its segments within the gap that the terms allow.
+func Approach(c *Cover, storm hazard.Storm) (km float64, at time.Time) {
+	e := evaluation{cover: *c, closest: math.Inf(1)}
+	e.approach(storm)
+	return e.closest, e.closestAt
 }

@@ -13,32 +13,51 @@ import (
 // further apart than the gap that the terms allow. Where no wind is known,
 // nothing is measured.
 func (e *evaluation) storm(s hazard.Storm) {
-	center := e.cover.Place.Center()
-	for i, fix := range s.Fixes {
-		if i > 0 {
-			e.segment(center, s.Fixes[i-1], fix)
-		}
+	center, before := e.cover.Place.Center(), 0.0
+	for i := range s.Fixes {
+		fix := &s.Fixes[i]
 		km := hazard.Distance(center, fix.Where)
-		e.pass(km, fix.At)
-		if fix.WindKN != nil {
+		if i > 0 && e.mayTouch(&s.Fixes[i-1], fix, before, km) {
+			e.segment(center, s.Fixes[i-1], *fix)
+		}
+		if before = km; km <= e.cover.Place.RadiusKM && fix.WindKN != nil {
 			e.measure(km, fix.At, *fix.WindKN)
 		}
 	}
 }
 
+// mayTouch rules out most segments without the trigonometry of their closest points,
+// from the distances of both ends.
+func (e *evaluation) mayTouch(a, b *hazard.Fix, fromA, fromB float64) bool {
+	return e.isWithinGap(a, b) && hazard.SegmentMayTouch(e.cover.Place.RadiusKM, a.Where, b.Where, fromA, fromB)
+}
+
+func (e *evaluation) isWithinGap(a, b *hazard.Fix) bool {
+	return b.At.Sub(a.At) <= time.Duration(e.cover.Trigger.MaximumGapHours)*time.Hour
+}
+
 func (e *evaluation) segment(center hazard.Point, a, b hazard.Fix) {
-	lasts := b.At.Sub(a.At)
-	if lasts > time.Duration(e.cover.Trigger.MaximumGapHours)*time.Hour {
-		return
-	}
 	km, along := hazard.SegmentDistance(center, a.Where, b.Where)
-	at := moment(a.At, lasts, along)
-	e.pass(km, at)
 	if km > e.cover.Place.RadiusKM {
 		return
 	}
 	if wind, ok := segmentWind(e.cover.Trigger.Wind, a.WindKN, b.WindKN, along); ok {
-		e.measure(km, at, wind)
+		e.measure(km, moment(a.At, b.At.Sub(a.At), along), wind)
+	}
+}
+
+// approach finds how close the storm came to the centre, the place touched or not,
+// and when it first came so close.
+func (e *evaluation) approach(s hazard.Storm) {
+	center := e.cover.Place.Center()
+	for i := range s.Fixes {
+		fix := &s.Fixes[i]
+		if i > 0 && e.isWithinGap(&s.Fixes[i-1], fix) {
+			before := &s.Fixes[i-1]
+			km, along := hazard.SegmentDistance(center, before.Where, fix.Where)
+			e.pass(km, moment(before.At, fix.At.Sub(before.At), along))
+		}
+		e.pass(hazard.Distance(center, fix.Where), fix.At)
 	}
 }
 

@@ -1,0 +1,146 @@
+package pricing
+
+import (
+	"math"
+	"time"
+
+	"parapet/model/trigger"
+)
+
+// pool is the history of a cover, weighed for all of time, to be counted again for one
+// season after the other.
+type pool struct {
+	*analysis
+
+	events []pooled
+	years  []int64 // room for the share of each year
+}
+
+// pooled is an event by when it happened, which is in microseconds.
+type pooled struct {
+	*WeighedEvent
+
+	first, until         int64 // whatever pays of it lies between them, until is not in it
+	firstYear, untilYear int
+	year                 int // in whose loss it counts, from the first that has any
+}
+
+func newPool(a *analysis) *pool {
+	p := &pool{analysis: a, events: make([]pooled, len(a.weigh.events))}
+	earliest, latest := math.MaxInt, math.MinInt
+	for i := range a.weigh.events {
+		year := a.weigh.events[i].Year
+		earliest, latest = min(earliest, year), max(latest, year)
+	}
+	for i := range a.weigh.events {
+		e := &a.weigh.events[i]
+		first, until := e.lasted()
+		p.events[i] = pooled{e, first.UnixMicro(), until.UnixMicro(), first.Year(), until.Year(), e.Year - earliest}
+	}
+	if len(p.events) > 0 {
+		p.years = make([]int64, latest-earliest+1)
+	}
+	return p
+}
+
+// lasted is the time between which whatever pays of the event happened.
+func (e *WeighedEvent) lasted() (first, until time.Time) {
+	switch {
+	case e.spell != nil:
+		return e.spell.First, e.spell.next
+	case e.runs != nil:
+		fixes := e.runs[len(e.runs)-1].Fixes
+		return e.runs[0].Fixes[0].At, fixes[len(fixes)-1].At.Add(time.Microsecond)
+	default:
+		return e.OccurredAt, e.OccurredAt.Add(time.Microsecond)
+	}
+}
+
+// sumsIn are the sums of the events of a season. What lies wholly in a period of it
+// pays what it pays ever, what lies outside pays nothing, and the few across an end are
+// judged again.
+func (p *pool) sumsIn(s *season) (t sums) {
+	w := &p.weigh
+	within := w.intervals(s, p.data.FirstYear, p.data.LastYear+1) // what begins in the last year ends in the next
+	clear(p.years)
+	for i := range p.events {
+		e := &p.events[i]
+		m := e.moments
+		switch within.of(e) {
+		case outside:
+			continue
+		case across:
+			m = w.again(e.WeighedEvent, s)
+		case inside:
+		}
+		p.years[e.year] += m.mean
+		t.squares += m.square
+		t.paying += m.paying
+	}
+	for _, year := range p.years {
+		t.annual += min(year, oneShare)
+	}
+	return t
+}
+
+// again are the moments of an event across an end of a season.
+func (w *weighing) again(e *WeighedEvent, s *season) moments {
+	if e.runs != nil {
+		part := weighing{cover: w.cover, season: s, nodes: w.nodes, weights: w.weights}
+		event, _ := part.storm(e.runs)
+		return event.moments
+	}
+	if e.spell == nil || e.spell.Definition.Calendar != "" {
+		return moments{}
+	}
+	if d := e.spell.judge(&w.cover, s.spans(&w.cover, e.spell.First, e.spell.next).all); d.Met {
+		return single(d.Factor, certainty)
+	}
+	return moments{}
+}
+
+// position is where an event lies to a season.
+type position int
+
+const (
+	outside position = iota
+	across           // partly inside, or in the waiting period
+	inside
+)
+
+// intervals are the periods of a season in microseconds, one of each year from a year on.
+type intervals struct {
+	year, over int
+	all        []interval
+}
+
+type interval struct{ from, payableFrom, to int64 }
+
+func (w *weighing) intervals(s *season, firstYear, lastYear int) intervals {
+	n := intervals{firstYear - s.over, s.over, make([]interval, 0, lastYear-firstYear+2)}
+	wait := s.waiting(&w.cover)
+	for year := n.year; year <= lastYear; year++ {
+		p := s.periodOf(year)
+		from := p.From.UnixMicro()
+		payable := from
+		if w.cover.Place.Kind == trigger.AtStation {
+			payable = wait.After(p.From).UnixMicro()
+		}
+		n.all = append(n.all, interval{from, payable, p.To.UnixMicro()})
+	}
+	return n
+}
+
+func (n *intervals) of(e *pooled) position {
+	touches := outside
+	from, to := max(0, e.firstYear-n.over-n.year), min(len(n.all), e.untilYear-n.year+1)
+	for i := from; i < to; i++ {
+		switch span := n.all[i]; {
+		case span.payableFrom <= e.first && e.until <= span.to:
+			return inside
+		case span.from < e.until && e.first < span.to:
+			touches = across
+		}
+	}
+	return touches
+}
