@@ -33,6 +33,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/rivertype"
 	"github.com/uptrace/bun"
 
 	"parapet/model"
@@ -59,30 +60,56 @@ var errNoTransaction = errors.New("jobs: the connection is not inside a transact
 
 // Insert implements model.Queue.
 func (q *Queue) Insert(ctx context.Context, conn bun.Conn, jobs []model.Job) error {
-	params := make([]river.InsertManyParams, len(jobs))
+	var usual, unique []river.InsertManyParams
 	place := placeOf(ctx)
-	for i, job := range jobs {
-		params[i] = river.InsertManyParams{Args: job, InsertOpts: options(job.Kind())}
-		params[i].InsertOpts.Metadata = place
+	for _, job := range jobs {
+		opts := options(job.Kind())
+		opts.Metadata = place
 		switch job := job.(type) {
 		case model.DrainEndpoint:
 			if job.Ill {
-				params[i].InsertOpts.Queue = queueIll
+				opts.Queue = queueIll
 			}
 		case model.ReleasePayout:
 			if job.Ahead {
-				params[i].InsertOpts.Priority = priorityAhead
+				opts.Priority = priorityAhead
+			}
+			if job.Requeued {
+				opts.UniqueOpts = onceUnfinished
+				unique = append(unique, river.InsertManyParams{Args: job, InsertOpts: opts})
+				continue
 			}
 		}
+		usual = append(usual, river.InsertManyParams{Args: job, InsertOpts: opts})
 	}
 	return conn.Raw(func(driver any) error {
 		pg := driver.(*stdlib.Conn).Conn() //nolint:forcetypeassert // bun runs on pgx; see cmd
 		if pg.PgConn().TxStatus() != 'T' {
 			return errNoTransaction
 		}
-		_, err := q.client.InsertManyFastTx(ctx, joined{pg}, params)
-		return err
+		return q.insert(ctx, joined{pg}, usual, unique)
 	})
+}
+
+// onceUnfinished lets a job exist once with the same arguments until it has ended.
+var onceUnfinished = river.UniqueOpts{ByArgs: true, ByState: []rivertype.JobState{
+	rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRetryable, rivertype.JobStateRunning, rivertype.JobStateScheduled,
+}}
+
+// insert inserts usual jobs by the fast way, which fails on a second unique job, and
+// unique ones by the way that ignores it.
+func (q *Queue) insert(ctx context.Context, tx joined, usual, unique []river.InsertManyParams) error {
+	if len(usual) > 0 {
+		if _, err := q.client.InsertManyFastTx(ctx, tx, usual); err != nil {
+			return err
+		}
+	}
+	if len(unique) > 0 {
+		if _, err := q.client.InsertManyTx(ctx, tx, unique); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // joined lets River write through the transaction that bun began on a

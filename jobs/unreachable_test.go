@@ -216,3 +216,32 @@ func TestRailGateAsksOnceWhileNobodyAnswers(t *testing.T) {
 	require.Equal(t, 5, asked)
 	require.Zero(t, (*railGate)(nil).wait(t.Context(), to))
 }
+
+// TestQueueStaysShortWhileTheRailIsAway lets a bank be away for a quarter of an hour of
+// the domain's time: the sweep requeues each overdue payout every minute, and the queue
+// keeps the job it has. When the bank is back each payout is paid once.
+func TestQueueStaysShortWhileTheRailIsAway(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	b := openBank(t)
+	b.close()
+	payouts := len(s.fleet(6))
+	s.startBy(b.rail())
+	s.eventually(func() bool { return s.count("payout_attempts where outcome = 'not_sent'") > 0 }, "the gate closes")
+	requeued := func() int {
+		return s.count("river.river_job where kind = 'release_payout' and args ? 'requeued' and finalized_at is null")
+	}
+	for range 15 {
+		s.After(61 * time.Second)
+		require.NoError(t, s.Service.SweepDue(t.Context(), "pending_payouts"))
+		require.LessOrEqual(t, requeued(), payouts)
+	}
+	require.Equal(t, payouts, requeued(), "each payout was requeued")
+	require.LessOrEqual(t, s.count("river.river_job where kind = 'release_payout' and finalized_at is null"), 2*payouts)
+	b.reopen()
+	s.eventually(func() bool {
+		s.After(time.Minute)
+		return s.count("payouts where status = 'released'") == payouts
+	}, "the payouts are paid")
+	require.Equal(t, payouts, b.Sends())
+}

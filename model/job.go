@@ -54,7 +54,10 @@ type ReleasePayout struct {
 	ID      string `json:"id"`
 	// Ahead lets it go before others in the queue: it may have been sent already, or its
 	// partner's turn has come.
-	Ahead bool `json:"-"`
+	Ahead bool `json:"ahead,omitempty"`
+	// Requeued marks a job for a payout that is overdue. A queue holds at most one such
+	// job with the same arguments; it ignores another.
+	Requeued bool `json:"requeued,omitempty"`
 }
 
 // Kind is the job's stable name.

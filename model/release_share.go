@@ -36,7 +36,7 @@ func (s *Service) AdvanceOtherPartners(ctx context.Context, partner string) (mov
 			return fmt.Errorf("advance payouts of other partners: %w", err)
 		}
 		for _, row := range rows {
-			u.enqueue(ReleasePayout{Partner: row.Partner, ID: nounPayout.id(row.ID), Ahead: true})
+			u.enqueue(ReleasePayout{Partner: row.Partner, ID: nounPayout.id(row.ID), Ahead: true, Requeued: true})
 		}
 		moved = len(rows)
 		return nil

@@ -24,8 +24,8 @@ func (u *unit) requeuePayoutsInFlight(ctx context.Context) (int, error) {
 }
 
 // requeuePendingPayouts asks again for payouts that were not sent in time: their job
-// was lost. Each is asked for once a minute, so that jobs do not pile up while nobody
-// works them.
+// was lost. Each is asked for once a minute, and the queue ignores a request while an
+// earlier one waits: jobs do not pile up while nobody works them.
 func (u *unit) requeuePendingPayouts(ctx context.Context) (int, error) {
 	return u.requeuePayouts(ctx, "status = 'pending'", requeuePendingAfter, false)
 }
@@ -44,7 +44,7 @@ func (u *unit) requeuePayouts(ctx context.Context, status string, after time.Dur
 		return 0, fmt.Errorf("find overdue payouts: %w", err)
 	}
 	for _, row := range rows {
-		u.enqueue(ReleasePayout{Partner: row.Partner, ID: nounPayout.id(row.ID), Ahead: ahead})
+		u.enqueue(ReleasePayout{Partner: row.Partner, ID: nounPayout.id(row.ID), Ahead: ahead, Requeued: true})
 	}
 	return len(rows), nil
 }
