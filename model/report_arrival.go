@@ -10,9 +10,9 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// arrivalRow is money that a rail's report shows to have arrived under a key whose
-// payout could not be confirmed by it, and not to have come back. Payouts that replace
-// each other are the same part of a claim: nothing more is sent for that part.
+// arrivalRow is money that a bank says has arrived under a key whose payout could not be
+// confirmed by it, and that no report shows to have come back. Payouts that replace each
+// other are the same part of a claim: nothing more is sent for that part.
 type arrivalRow struct {
 	bun.BaseModel `bun:"table:payout_arrivals,alias:ar"`
 
@@ -21,6 +21,8 @@ type arrivalRow struct {
 	Part      int       `bun:",pk"`
 	KeyNumber int       `bun:",pk"`
 	CreatedAt time.Time
+
+	ReportedAt *time.Time // when it arrived, by the latest line of a report; nil where an answer or a notice said so
 }
 
 // arrival identifies a key of a part of a claim.
@@ -45,38 +47,85 @@ func arrivalOf(row *payoutRow, line *lineRow) arrival {
 func (m *matching) bar(claim *claimRow, row *payoutRow, line *lineRow, whole bool) error {
 	barred := []*payoutRow{row}
 	if whole {
-		m.noteArrival(row, line)
+		key := arrivalOf(row, line)
+		if at, known := m.arrived[key]; !known || at == nil || at.Before(line.At) {
+			m.arrived[key] = &line.At
+		}
+		m.noteArrival(row.Partner, key, &line.At)
 		barred = m.siblings[claim.ID]
 	}
 	for _, p := range barred {
-		if p.Part != row.Part || !p.underway() && p.Status != PayoutPending && p.Status != PayoutBlocked {
-			continue
-		}
 		if _, locked := m.locked[p.ID]; !locked { // the claim is, and with it all its payouts
 			m.since(&p.header)
 			m.locked[p.ID] = outgoingOf(claim, p)
 		}
-		if err := m.blockLocked(claim, p, BlockedRailMismatch); err != nil {
+	}
+	return m.blockPart(claim, row.Part, barred)
+}
+
+// blockPart blocks those of the payouts of a part of a claim that are being sent or may
+// be sent later. The caller locks and writes them.
+func (u *unit) blockPart(claim *claimRow, part int, payouts []*payoutRow) error {
+	for _, p := range payouts {
+		if p.Part != part || !p.underway() && p.Status != PayoutPending && p.Status != PayoutBlocked {
+			continue
+		}
+		if err := u.blockLocked(claim, p, BlockedRailMismatch); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (m *matching) noteArrival(row *payoutRow, line *lineRow) {
-	key := arrivalOf(row, line)
-	m.arrived[key] = true
-	m.later.Queue("insert into payout_arrivals (claim_id, partner, part, key_number, created_at) values ($1, $2, $3, $4, $5) on conflict do nothing",
-		key.claim, row.Partner, key.part, key.number, m.now)
+func (u *unit) noteArrival(partner string, key arrival, reportedAt *time.Time) {
+	u.later.Queue(`insert into payout_arrivals as ar (claim_id, partner, part, key_number, created_at, reported_at) values ($1, $2, $3, $4, $5, $6)
+		on conflict (claim_id, partner, part, key_number) do update set reported_at = greatest(ar.reported_at, excluded.reported_at)`,
+		key.claim, partner, key.part, key.number, u.now, reportedAt)
 }
 
-// forgetArrival takes back what came back.
-func (m *matching) forgetArrival(row *payoutRow, line *lineRow) {
+// forgetArrival takes back what came back. A return that is older than the arrival, or
+// that an earlier report had already, does not.
+func (m *matching) forgetArrival(ctx context.Context, row *payoutRow, line *lineRow) error {
 	key := arrivalOf(row, line)
-	if m.arrived[key] {
-		delete(m.arrived, key)
-		m.later.Queue("delete from payout_arrivals where claim_id = $1 and partner = $2 and part = $3 and key_number = $4", key.claim, row.Partner, key.part, key.number)
+	reportedAt, arrived := m.arrived[key]
+	if !arrived || reportedAt != nil && !line.At.IsZero() && line.At.Before(*reportedAt) {
+		return nil
 	}
+	if repeated, err := m.isRepeated(ctx, row, line); err != nil || repeated {
+		return err
+	}
+	delete(m.arrived, key)
+	m.later.Queue("delete from payout_arrivals where claim_id = $1 and partner = $2 and part = $3 and key_number = $4", key.claim, row.Partner, key.part, key.number)
+	return nil
+}
+
+// isRepeated reports whether the same line was matched before: statements can repeat the
+// lines of earlier ones. Lines without a bank's reference cannot be recognised.
+func (m *matching) isRepeated(ctx context.Context, row *payoutRow, line *lineRow) (repeated bool, err error) {
+	if line.Reference == "" {
+		return false, nil
+	}
+	for _, earlier := range m.lines { // of this slice, not saved yet
+		if earlier == line {
+			break
+		}
+		if earlier.Result != nil && earlier.saysTheSame(line) {
+			return true, nil
+		}
+	}
+	err = m.NewRaw(`select exists (select from rail_report_lines rl join payouts po on po.id = rl.payout_id where po.claim_id = ? and po.partner = ?
+			and rl.status = ? and rl.key in (?, ?) and rl.reference = ? and rl.at = ? and rl.amount = ? and rl.currency = ? and rl.account = ?
+			and rl.result not in ('unknown', 'unmatched'))`,
+		row.ClaimID, row.Partner, line.Status, line.Key, line.keyText, line.Reference, line.At, line.Amount, line.Currency, line.Account).Scan(ctx, &repeated)
+	if err != nil {
+		return false, fmt.Errorf("read earlier lines: %w", err)
+	}
+	return repeated, nil
+}
+
+func (r *lineRow) saysTheSame(line *lineRow) bool {
+	return r.Status == line.Status && r.Key == line.Key && r.Reference == line.Reference && r.At.Equal(line.At) &&
+		r.Amount == line.Amount && r.Currency == line.Currency && r.Account == line.Account
 }
 
 // hasArrived reports whether the beneficiary has the money of the payout's part.
@@ -139,8 +188,8 @@ func (m *matching) afterReturn(ctx context.Context, row *payoutRow, line *lineRo
 	}
 	var known bool
 	err := m.NewRaw(`select exists (select from rail_report_lines rl where rl.payout_id = ?0 and rl.result in ('reconciled', 'returned', 'duplicate')
-			and (rl.status = 'settled' and rl.key = ?1 and rl.reference = ?2 and rl.at = ?3 or rl.result = 'returned' and rl.at > ?3))`,
-		row.ID, line.Key, line.Reference, line.At).Scan(ctx, &known)
+			and (rl.status = 'settled' and rl.key in (?1, ?4) and rl.reference = ?2 and rl.at = ?3 or rl.result = 'returned' and rl.at > ?3))`,
+		row.ID, line.Key, line.Reference, line.At, line.keyText).Scan(ctx, &known)
 	if err != nil {
 		return "", fmt.Errorf("read earlier lines: %w", err)
 	}

@@ -123,7 +123,7 @@ func (m *matching) settled(ctx context.Context, out outgoing, line *lineRow) (Li
 	case why == ResultDuplicate:
 		return why, nil
 	case why != "":
-		return why, m.bar(out.claim, row, line, why == ResultState || why == ResultReversed)
+		return m.barUnconfirmed(ctx, out, line, why)
 	case m.unsent(row, line):
 		if err := m.adopt(out, line); err != nil {
 			return "", err
@@ -136,6 +136,18 @@ func (m *matching) settled(ctx context.Context, out outgoing, line *lineRow) (Li
 	}
 	row.ReconciledAt = &m.now
 	return ResultReconciled, m.stepPayout(out.claim, row, PayoutReconciled, fmt.Sprintf("The rail's report confirms the payout of %s.", row.money()))
+}
+
+// barUnconfirmed bars what a settlement shows to have arrived without confirming its
+// payout. One that was matched before is no news: it may have come back since.
+func (m *matching) barUnconfirmed(ctx context.Context, out outgoing, line *lineRow, why LineResult) (LineResult, error) {
+	whole := why == ResultState || why == ResultReversed
+	if whole {
+		if repeated, err := m.isRepeated(ctx, out.row, line); err != nil || repeated {
+			return ResultDuplicate, err
+		}
+	}
+	return why, m.bar(out.claim, out.row, line, whole)
 }
 
 // accepted is the rail's answer that did not arrive.
@@ -157,7 +169,9 @@ func (m *matching) returned(ctx context.Context, out outgoing, line *lineRow) (L
 	}
 	row, why := out.row, out.row.differs(line)
 	if why != ResultAmount {
-		m.forgetArrival(row, line)
+		if err := m.forgetArrival(ctx, row, line); err != nil {
+			return "", err
+		}
 	}
 	switch {
 	case row.Status == PayoutReturned && why == "":

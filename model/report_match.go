@@ -30,9 +30,10 @@ type lineRow struct {
 	Result    *string
 	PayoutID  *uuid.UUID `bun:"type:uuid"`
 
-	named  railKey // the parsed key; zero where it is none of ours
-	bank   string  // whose report it is; empty where it has no identity
-	policy *policyRow
+	keyText string  // the key as the report has it: a file may have room for a short one only
+	named   railKey // the parsed key; zero where it is none of ours
+	bank    string  // whose report it is; empty where it has no identity
+	policy  *policyRow
 }
 
 // matching holds a slice of lines against their payouts, in memory, and writes what
@@ -44,7 +45,7 @@ type matching struct {
 	locked   map[uuid.UUID]outgoing
 	siblings map[uuid.UUID][]*payoutRow // by claim, oldest first
 	given    map[string][]recipient     // by key
-	arrived  map[arrival]bool           // money that is known to have arrived under keys
+	arrived  map[arrival]*time.Time     // money that is known to have arrived under keys, see arrivalRow
 	accounts map[uuid.UUID]string       // masked, by payout method
 	meant    map[uuid.UUID]*uuid.UUID   // the payout method of payouts that have none yet
 	replaced map[uuid.UUID]bool         // claims for which this slice has made a payout
@@ -63,7 +64,7 @@ func (u *unit) matchLines(ctx context.Context, most int) (more bool, err error) 
 		return false, fmt.Errorf("lock matching: %w", err)
 	}
 	m := matching{
-		unit: u, locked: map[uuid.UUID]outgoing{}, siblings: map[uuid.UUID][]*payoutRow{}, given: map[string][]recipient{}, arrived: map[arrival]bool{},
+		unit: u, locked: map[uuid.UUID]outgoing{}, siblings: map[uuid.UUID][]*payoutRow{}, given: map[string][]recipient{}, arrived: map[arrival]*time.Time{},
 		accounts: map[uuid.UUID]string{}, meant: map[uuid.UUID]*uuid.UUID{}, replaced: map[uuid.UUID]bool{}, changed: map[uuid.UUID]*claimRow{},
 	}
 	err = u.NewSelect().Model(&m.lines).Where("rl.result is null").OrderExpr("rl.report_id, rl.number").Limit(int64(most)).Scan(ctx)
@@ -155,7 +156,7 @@ func (m *matching) readNames(ctx context.Context) (ids []uuid.UUID, err error) {
 	}
 	var policies []uuid.UUID
 	for i, line := range m.lines {
-		line.Key = keys[i]
+		line.keyText, line.Key = line.Key, keys[i]
 		line.named, _ = parseRailKey(line.Key)
 		if id, ok := owners[line.Key]; ok {
 			line.PayoutID, ids = &id, append(ids, id)
@@ -193,7 +194,7 @@ func (m *matching) readHistory(ctx context.Context, rows []*payoutRow) error {
 		return fmt.Errorf("read arrivals: %w", err)
 	}
 	for _, a := range arrivals {
-		m.arrived[arrival{a.ClaimID, a.Part, a.KeyNumber}] = true
+		m.arrived[arrival{a.ClaimID, a.Part, a.KeyNumber}] = a.ReportedAt
 	}
 	return nil
 }
