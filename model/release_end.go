@@ -53,13 +53,21 @@ func (s *Service) EndRelease(ctx context.Context, rail string, order *Release, a
 	err = s.changeAsking(ctx, Actor{Kind: ActorRail, Name: rail}, func(u *unit) {
 		u.plannedOnce()
 		u.queueLocks(&of, "", []uuid.UUID{id})
-	}, func(_ context.Context, u *unit) (err error) {
+	}, func(ctx context.Context, u *unit) (err error) {
 		slice := u.lockedBy(&of)
 		if len(slice) == 0 {
 			return nounPayout.notFound()
 		}
+		unexpected := slice[0].row.isUnexpectedPayment(order, answer)
 		if ended, err = u.end(rail, slice[0], order, answer); err != nil {
 			return err
+		}
+		if unexpected {
+			others, err := u.barPaidPart(ctx, slice[0], order.Key, answer.Outcome == OutcomeAccepted)
+			if err != nil {
+				return err
+			}
+			slice = append(slice, others...)
 		}
 		u.endAttempt(id, order, answer)
 		u.keepPayouts(slice)
@@ -78,10 +86,8 @@ func (u *unit) end(rail string, out outgoing, order *Release, answer RailAnswer)
 	ended := Ended{Mismatch: astray || answer.Outcome == OutcomeMismatch, Contradiction: row.contradicts(order, answer)}
 	var err error
 	switch {
-	case astray && (row.underway() || row.Status == PayoutPending || row.Status == PayoutBlocked):
-		err = u.blockLocked(out.claim, row, BlockedRailMismatch)
 	case astray || !row.underway() || !paid && order.Attempt != row.Attempts:
-		// the rail's word arrived another way, or is still to come
+		// the rail's word arrived another way, or is still to come, or see barPaidPart
 	default:
 		if order.Elsewhere == nil {
 			row.Provider = &rail

@@ -128,6 +128,49 @@ func (r *lineRow) saysTheSame(line *lineRow) bool {
 		r.Amount == line.Amount && r.Currency == line.Currency && r.Account == line.Account
 }
 
+// isUnexpectedPayment reports whether a bank says that it paid where its word does not
+// confirm the payout: under a key that was given up, or of a payout that was cancelled or
+// that evidence showed to be a mismatch, or before it was sent. What a report confirmed,
+// and what came back since, is no news.
+func (r *payoutRow) isUnexpectedPayment(order *Release, answer RailAnswer) bool {
+	switch {
+	case !answer.Outcome.paid():
+		return false
+	case order.Key != r.key() || r.mayGoOut():
+		return true
+	default:
+		return answer.Outcome == OutcomeAccepted && (r.Status == PayoutBlocked || r.Status == PayoutCancelled && !r.Settled)
+	}
+}
+
+// barPaidPart bars the part of a claim that a bank says it paid under a key, and notes the
+// arrival where it paid what was ordered. It returns the other payouts of the part, locked
+// by their claim, for the caller to write. Where a report told of the key before, nothing
+// changes: its lines are dated and say whether the money came back.
+func (u *unit) barPaidPart(ctx context.Context, out outgoing, key string, whole bool) (others []outgoing, err error) {
+	row := out.row
+	var reported bool
+	err = u.NewRaw(`select exists (select from rail_report_lines rl join payouts po on po.id = rl.payout_id where po.claim_id = ? and po.partner = ? and rl.key = ?
+			and rl.status in ('settled', 'returned') and rl.result in ('reconciled', 'returned', 'state', 'reversed', 'duplicate'))`,
+		row.ClaimID, row.Partner, key).Scan(ctx, &reported)
+	if err != nil || reported {
+		return nil, err
+	}
+	if parsed, ok := parseRailKey(key); ok && whole {
+		u.noteArrival(row.Partner, arrival{row.ClaimID, row.Part, parsed.number}, nil)
+	}
+	var rows []*payoutRow
+	err = u.NewSelect().Model(&rows).Where("po.claim_id = ?", row.ClaimID).Where("po.partner = ?", row.Partner).Where("po.id <> ?", row.ID).OrderExpr("po.id").Scan(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read payouts: %w", err)
+	}
+	for _, p := range rows {
+		u.since(&p.header)
+		others = append(others, outgoingOf(out.claim, p))
+	}
+	return others, u.blockPart(out.claim, row.Part, append(rows, row))
+}
+
 // hasArrived reports whether the beneficiary has the money of the payout's part.
 func (m *matching) hasArrived(row *payoutRow) bool {
 	for key := range m.arrived {
