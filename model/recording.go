@@ -6,10 +6,12 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
+	"parapet/model/hazard"
 	"parapet/model/wire"
 )
 
@@ -18,8 +20,9 @@ type recording struct {
 	*unit
 
 	scope       string
-	rehearsed   bool // recorded in the sandbox
-	wholeStorms bool // the batch holds all fixes of its storms
+	rehearsed   bool      // recorded in the sandbox
+	realTime    time.Time // read for rehearsals: the database's clock without the shift
+	wholeStorms bool      // the batch holds all fixes of its storms
 	results     []wire.ObservationResult
 	changed     []*observationRow // created or revised, in the order they came
 	revised     []revisionRow
@@ -28,7 +31,7 @@ type recording struct {
 // keep judges each observation, with what was not read of it, writes what is new,
 // leads it to its occurrence and asks for the matching.
 func (r *recording) keep(ctx context.Context, in []wire.ObservationInput, unread [][]FieldError) error {
-	if r.rehearsed {
+	if r.rehearsed && r.svc.rehearsalClock {
 		if err := r.followRehearsal(ctx, in, unread); err != nil {
 			return err
 		}
@@ -38,6 +41,9 @@ func (r *recording) keep(ctx context.Context, in []wire.ObservationInput, unread
 		r.results[i] = wire.ObservationResult{Index: i, Result: ResultRejected}
 		completeRetraction(&each)
 		if r.results[i].Errors = checkObservation(r.actor, &each, r.now, unread[i]); len(r.results[i].Errors) > 0 {
+			if r.rehearsed && each.Kind == hazard.StationDay {
+				r.explainFuture(r.results[i].Errors)
+			}
 			continue
 		}
 		row, err := newObservation(r.scope, each, r.now)

@@ -9,20 +9,24 @@ import (
 	"parapet/model/wire"
 )
 
-// maxRehearsal is how far ahead of now a rehearsed day may lie: a whole term, the
-// longest dry spell behind it, and what a waiting period takes.
-const maxRehearsal = 400 * 24 * time.Hour
+// maxRehearsalShift is how far rehearsed days move the business clock ahead of the real
+// time, all of them together: a whole term, the longest dry spell after it, and a
+// waiting period.
+const maxRehearsalShift = 400 * 24 * time.Hour
 
 // followRehearsal moves the development clock to the end of the last rehearsed day at a
 // station, where that day is still to come: rain is measured by the day, so a spell or
 // a month cannot be rehearsed in the time in which it is reported. Days that are wrong
-// otherwise, or too far ahead, move nothing; the clock never goes back. It commits with
-// the days.
+// otherwise, or that end after latestRehearsal, move nothing; the clock never goes back.
+// It is the clock of every partner. It commits with the days.
 func (r *recording) followRehearsal(ctx context.Context, in []wire.ObservationInput, unread [][]FieldError) error {
-	target := r.now
+	if err := r.NewRaw("select clock_timestamp()").Scan(ctx, &r.realTime); err != nil {
+		return fmt.Errorf("read the database's clock: %w", err)
+	}
+	target, latest := r.now, r.latestRehearsal()
 	for i := range in {
 		end := in[i].OccurredAt.UTC().Truncate(24*time.Hour).AddDate(0, 0, 1)
-		if in[i].Kind != hazard.StationDay || !end.After(target) || end.After(r.now.Add(maxRehearsal)) {
+		if in[i].Kind != hazard.StationDay || !end.After(target) || end.After(latest) {
 			continue
 		}
 		if len(checkObservation(r.actor, &in[i], end, unread[i])) == 0 {
@@ -37,4 +41,22 @@ func (r *recording) followRehearsal(ctx context.Context, in []wire.ObservationIn
 		return fmt.Errorf("move the development clock: %w", err)
 	}
 	return r.renew(ctx)
+}
+
+// latestRehearsal is when the last rehearsed day may end that the clock follows. It is
+// measured from the real time, so that repeated calls do not add up.
+func (r *recording) latestRehearsal() time.Time { return r.realTime.UTC().Add(maxRehearsalShift) }
+
+// explainFuture says of a rehearsed day in the future why the clock did not follow it.
+func (r *recording) explainFuture(faults []FieldError) {
+	for i := range faults {
+		switch {
+		case faults[i].Code != "future":
+		case r.svc.rehearsalClock:
+			faults[i].Detail = fmt.Sprintf("It lies in the future. The clock follows days without other mistakes that end by %s, %d days ahead of the real time: rehearse earlier days, or begin again with parapet dev --fresh.",
+				r.latestRehearsal().Format(time.RFC3339), int(maxRehearsalShift/(24*time.Hour)))
+		default:
+			faults[i].Detail = "It lies in the future, and the clock of this server does not follow rehearsed days: rehearse days that have passed. The clock follows in parapet dev."
+		}
+	}
 }

@@ -58,3 +58,48 @@ func TestDayThatIsWrongOrTooFarAheadMovesNoClock(t *testing.T) {
 	require.True(t, created, "one day alone may be rehearsed")
 	require.WithinDuration(t, tomorrow.AddDate(0, 0, 1), b.Now(), time.Minute)
 }
+
+func TestRehearsedDaysMoveTheClockByABoundedShiftInAll(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	station := b.Cover("rain-excess", nil).Cover.Place.Station
+	real := b.Now().Truncate(24 * time.Hour)
+	rehearse := func(days int) wire.ObservationResult {
+		results, err := b.Service.RecordObservations(t.Context(), b.Acme, []wire.ObservationInput{modeltest.StationDay(station, real.AddDate(0, 0, days), "0")}, true)
+		require.NoError(t, err)
+		return results[0]
+	}
+	for _, day := range []int{200, 398} {
+		require.Equal(t, model.ResultCreated, rehearse(day).Result)
+		require.WithinDuration(t, real.AddDate(0, 0, day+1), b.Now(), time.Minute)
+	}
+	refused := rehearse(402)
+	require.Equal(t, model.ResultRejected, refused.Result, "the shift is measured from the real time, not from the moved clock")
+	require.Equal(t, "future", refused.Errors[0].Code)
+	require.Contains(t, refused.Errors[0].Detail, "400 days ahead of the real time")
+	require.WithinDuration(t, real.AddDate(0, 0, 399), b.Now(), time.Minute)
+}
+
+func TestServerWithoutARehearsalClockRefusesFutureDays(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t, modeltest.FixedClock())
+	station, was := b.Cover("rain-excess", nil).Cover.Place.Station, b.Now()
+	_, _, err := b.Service.RecordObservation(t.Context(), b.Acme, modeltest.StationDay(station, was.Truncate(24*time.Hour).AddDate(0, 0, 1), "5"), true)
+	refused := failure(t, err)
+	require.Equal(t, "future", refused.Fields[0].Code)
+	require.Contains(t, refused.Fields[0].Detail, "does not follow rehearsed days")
+	require.WithinDuration(t, was, b.Now(), time.Minute)
+	_, created, err := b.Service.RecordObservation(t.Context(), b.Acme, modeltest.StationDay(station, was.Truncate(24*time.Hour).AddDate(0, 0, -1), "5"), true)
+	require.NoError(t, err)
+	require.True(t, created, "days that have passed are rehearsed")
+}
+
+func TestMarkForRehearsalsKeepsTheClock(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	station, tomorrow := b.Cover("rain-excess", nil).Cover.Place.Station, b.Now().Truncate(24*time.Hour).AddDate(0, 0, 1)
+	_, _, err := b.Service.RecordObservation(t.Context(), b.Acme, modeltest.StationDay(station, tomorrow, "5"), true)
+	require.NoError(t, err)
+	require.NoError(t, b.Service.MarkForRehearsals(t.Context()))
+	require.WithinDuration(t, tomorrow.AddDate(0, 0, 1), b.Now(), time.Minute)
+}

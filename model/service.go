@@ -29,7 +29,10 @@ type Config struct {
 	// Development allows rehearsals that a production server must refuse:
 	// sandbox observations and replayed history.
 	Development bool
-	Webhooks    Webhooks
+	// RehearsalClock lets days that a partner rehearses at a station move the business
+	// clock, which is the same for all partners.
+	RehearsalClock bool
+	Webhooks       Webhooks
 	// Pause lets time pass between two looks at what is leaving; nil waits.
 	Pause func(context.Context, time.Duration) error
 	// Slices says that the rail takes payouts in slices: ReleaseSlice is asked for
@@ -54,28 +57,29 @@ func (w Webhooks) hasten(wait time.Duration) time.Duration {
 // command line is a method on it. Operations return *Error for everything a
 // caller can act on; any other error is internal.
 type Service struct {
-	db          *bun.DB
-	pool        *pgxpool.Pool // for prepared statements
-	queue       Queue
-	jobs        JobDesk
-	files       Files
-	keys        Keys
-	cursorKeys  Keys
-	history     *hazard.History
-	development bool
-	slices      bool
-	catalog     catalog
-	partners    partnerCache
-	feeds       freshCache[feedGenerations]
-	texts       texts
-	numbered    bell
-	webhooks    Webhooks
-	refusals    refusals
-	committed   chan struct{}
-	rails       sync.Map // identities that were registered, by RailIdentity
-	sends       *sendSession
-	pause       func(context.Context, time.Duration) error
-	relays      atomic.Bool // the last pass of the relay, in this process, had something to do
+	db             *bun.DB
+	pool           *pgxpool.Pool // for prepared statements
+	queue          Queue
+	jobs           JobDesk
+	files          Files
+	keys           Keys
+	cursorKeys     Keys
+	history        *hazard.History
+	development    bool
+	rehearsalClock bool
+	slices         bool
+	catalog        catalog
+	partners       partnerCache
+	feeds          freshCache[feedGenerations]
+	texts          texts
+	numbered       bell
+	webhooks       Webhooks
+	refusals       refusals
+	committed      chan struct{}
+	rails          sync.Map // identities that were registered, by RailIdentity
+	sends          *sendSession
+	pause          func(context.Context, time.Duration) error
+	relays         atomic.Bool // the last pass of the relay, in this process, had something to do
 }
 
 // New makes the domain layer. It does not touch the database.
@@ -98,7 +102,7 @@ func New(c Config) (*Service, error) {
 	}
 	return &Service{
 		db: c.DB.Bun, pool: c.DB.Pool, queue: c.Queue, jobs: c.Jobs, files: c.Files, keys: c.Keys, cursorKeys: cursorKeys,
-		history: c.History, development: c.Development, slices: c.Slices, webhooks: c.Webhooks,
+		history: c.History, development: c.Development, rehearsalClock: c.RehearsalClock, slices: c.Slices, webhooks: c.Webhooks,
 		committed: make(chan struct{}, 1), sends: newSendSession(c.DB.Pool.Config().ConnConfig), pause: c.Pause,
 	}, nil
 }
@@ -179,6 +183,16 @@ func (s *Service) now(ctx context.Context) (time.Time, error) {
 	var now time.Time
 	err := s.pool.QueryRow(ctx, "select "+businessNow, pgx.QueryExecModeCacheStatement).Scan(&now)
 	return now, err
+}
+
+// MarkForRehearsals marks the database as one for rehearsals. The clock stays where an
+// earlier run left it, because records must not lie in the future. Development only.
+func (s *Service) MarkForRehearsals(ctx context.Context) error {
+	if !s.development {
+		return Fail(CodeParameterInvalid, "A database is marked for rehearsals in development only.")
+	}
+	_, err := s.db.NewRaw("update clock set rehearsal = true").Exec(ctx)
+	return err
 }
 
 // ShiftClock moves business time against the database's clock and marks the

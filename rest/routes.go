@@ -111,7 +111,7 @@ func (d *door) measurements() []route {
 		records("/observations", model.ScopeObservationsWrite, d.recordObservations).makes(reflect.TypeFor[wire.Observation]()).
 			named("createObservations", "Observations", "Report what was measured", "One observation answers 201, or 200 when it says nothing new. Up to 1000 under observations answer 200 with a result for each."),
 		records("/sandbox/observations", model.ScopeClaimsWrite, d.rehearseObservations).makes(reflect.TypeFor[wire.Observation]()).rehearsed().
-			named("createSandboxObservations", "Observations", "Rehearse a claim", "Like POST /observations, in development only, and seen by your own policies only. A station_day may lie up to 400 days ahead: the clock of the development server follows to its end, so that a wet spell, a month or a waiting period passes at once."),
+			named("createSandboxObservations", "Observations", "Rehearse a claim", "Like POST /observations, in development only, and seen by your own policies only. A station_day may lie ahead, to 400 days after the real time: the clock of the development server, the same for all partners, follows to its end, so that a wet spell, a month or a waiting period passes at once."),
 	}
 }
 

@@ -77,7 +77,7 @@ func newApp(ctx context.Context, s settings, keys model.Keys, log *slog.Logger) 
 	if err != nil {
 		return a, err
 	}
-	if a.service, err = model.New(model.Config{DB: a.db, Queue: queue, Jobs: queue.NewDesk(a.river), Files: a.files, Keys: keys, Development: s.Rehearsal, Webhooks: a.webhooks(), Slices: s.inSlices()}); err != nil {
+	if a.service, err = model.New(model.Config{DB: a.db, Queue: queue, Jobs: queue.NewDesk(a.river), Files: a.files, Keys: keys, Development: s.Rehearsal, RehearsalClock: s.RehearsalClock, Webhooks: a.webhooks(), Slices: s.inSlices()}); err != nil {
 		return a, err
 	}
 	if a.tracer, a.untrace, err = tracing.Open(ctx); err != nil {

@@ -50,6 +50,7 @@ type settings struct {
 	Feeds          []string      `env:"PARAPET_FEEDS" secret:"true" help:"live hazard feeds, source=address, separated by blanks or commas; a key belongs in the address's query, which is shown nowhere"`
 	FeedEvery      time.Duration `env:"PARAPET_FEED_EVERY" envDefault:"1m" help:"how often a feed is polled"`
 	Rehearsal      bool          `env:"PARAPET_REHEARSAL" envDefault:"false" help:"allow sandbox observations and replayed history"`
+	RehearsalClock bool          `env:"PARAPET_REHEARSAL_CLOCK" envDefault:"false" help:"let rehearsed days at a station move the business clock of all partners, to at most 400 days ahead of the real time; always in development"`
 	Moratoria      bool          `env:"PARAPET_MORATORIA" envDefault:"true" help:"refuse cover near active storms and fresh earthquakes by the shipped rules; false is for rehearsals"`
 	Loopback       bool          `env:"PARAPET_LOOPBACK_TARGETS" envDefault:"false" help:"let webhook targets and feeds be on this machine, also by http; parapet dev only, where it is on"`
 	Haste          int           `env:"PARAPET_HASTE" envDefault:"1" help:"divides the waits between webhook attempts; parapet dev only"`

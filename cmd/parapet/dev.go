@@ -22,10 +22,10 @@ type devOptions struct {
 	dataDir     string
 	fresh       bool
 	json        bool
-	rateLimit   string // on or off
-	clockOffset time.Duration
-	moratoria   bool // with the shipped moratorium rules
-	quiet       bool // no log to standard error
+	rateLimit   string         // on or off
+	clockOffset *time.Duration // nil keeps the clock where an earlier run left it
+	moratoria   bool           // with the shipped moratorium rules
+	quiet       bool           // no log to standard error
 }
 
 // dev runs everything on this machine until it is interrupted.
@@ -38,8 +38,9 @@ func dev(ctx context.Context, args []string, out io.Writer) error {
 	set.BoolVar(&o.json, "json", false, "print one JSON line when ready, for programs")
 	set.StringVar(&o.rateLimit, "rate-limit", "on", "on, or off for load tests")
 	set.BoolVar(&o.moratoria, "moratoria", false, "refuse cover near active storms and fresh earthquakes, as production does")
-	set.Func("clock-offset", "move business time against the clock: 240h, -30m, or ISO 8601 such as P10D", func(text string) (err error) {
-		o.clockOffset, err = parseOffset(text)
+	set.Func("clock-offset", "move business time against the clock: 240h, -30m, or ISO 8601 such as P10D (default: as an earlier run left it)", func(text string) error {
+		offset, err := parseOffset(text)
+		o.clockOffset = &offset
 		return err
 	})
 	if err := parseOnly(set, args); err != nil {
@@ -161,6 +162,7 @@ api $BASE/v1/explain -d '{"policy_id": "'$POLICY'", "source_event": {"source": "
 # have every event posted, signed, to a server of yours on this machine
 {{.Program}} listen --server $BASE --token $TOKEN --forward http://localhost:3000/hooks
 
+The guide in the manual needs: export BASE={{.Base}} CLIENT_ID={{.Client}} CLIENT_SECRET={{.Secret}}
 Another token: curl -s {{.TokenURL}} -u {{.Client}}:{{.Secret}} -d grant_type=client_credentials
 Ctrl-C stops everything.
 `))

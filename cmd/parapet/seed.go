@@ -33,11 +33,16 @@ func (s *stack) adopt(ctx context.Context) error {
 	return nil
 }
 
-// seed sets the clock, which marks the database before anything else is in it,
+// seed marks the database before anything else is in it, sets the clock if asked to,
 // registers the demo partners and publishes the products.
 func (s *stack) seed(ctx context.Context) error {
-	if err := s.app.service.ShiftClock(ctx, s.options.clockOffset); err != nil {
+	if err := s.app.service.MarkForRehearsals(ctx); err != nil {
 		return err
+	}
+	if s.options.clockOffset != nil {
+		if err := s.app.service.ShiftClock(ctx, *s.options.clockOffset); err != nil {
+			return err
+		}
 	}
 	for name, title := range map[string]string{"acme": "Acme Insurance", "globex": "Globex Bank"} {
 		if _, _, err := s.app.service.RegisterPartner(ctx, model.System(), model.PartnerRequest{Slug: name, Name: title}); err != nil {

@@ -153,6 +153,7 @@ func (s *stack) startIssuer(running context.Context) error {
 func (s *stack) startApp(ctx, running context.Context) error {
 	s.settings.Files = filepath.Join(s.options.dataDir, "files")
 	s.settings.Rail, s.settings.Rehearsal, s.settings.Loopback, s.settings.Sandbox, s.settings.Desk = rail.SimulatorName, true, true, true, true
+	s.settings.RehearsalClock = true
 	if s.options.rateLimit == "off" {
 		s.settings.RateLimit, s.settings.StrangerLimit = 0, 0
 	}

@@ -10555,9 +10555,10 @@ type SetMoratoriumRulePayload {
   """
   recordObservations("What was measured." input: RecordObservationsInput!): RecordObservationsPayload
   """
-  Rehearse: record what might be measured, seen by your own policies only, which are judged and paid by it. A
-  station's day may lie up to 400 days ahead: the clock of the development server follows to its end. In development and where
-  it is configured; elsewhere not_found. Scope claims:write. Errors: not_found, validation_failed.
+  Rehearse: record what might be measured, seen by your own policies only, which are judged and paid by it. A station's
+  day may lie ahead, to 400 days after the real time: the clock of the development server, the same for all partners,
+  follows to its end. In development and where it is configured; elsewhere not_found. Scope claims:write. Errors:
+  not_found, validation_failed.
   """
   rehearseObservations("What to suppose was measured." input: RehearseObservationsInput!): RehearseObservationsPayload
 }

@@ -41,6 +41,7 @@ type options struct {
 	unchecked  bool
 	server     string
 	shipped    bool
+	fixedClock bool
 	pause      func(context.Context, time.Duration) error
 }
 
@@ -55,6 +56,9 @@ func Unchecked() Option { return func(o *options) { o.unchecked = true } }
 
 // Shipped leaves the products as they are shipped, with their waiting periods.
 func Shipped() Option { return func(o *options) { o.shipped = true } }
+
+// FixedClock keeps the business clock where it is when days are rehearsed.
+func FixedClock() Option { return func(o *options) { o.fixedClock = true } }
 
 // WithPause passes the time between two looks of a stop at what is leaving.
 func WithPause(pause func(context.Context, time.Duration) error) Option {
@@ -78,7 +82,7 @@ func New(t testing.TB, with ...Option) *Bundle {
 	files, err := filestore.OpenFolder(folder)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, files.Close()) })
-	service, err := model.New(model.Config{DB: db, Queue: Queue{}, Files: files, Keys: Keys(), Development: !o.production, Pause: o.pause})
+	service, err := model.New(model.Config{DB: db, Queue: Queue{}, Files: files, Keys: Keys(), Development: !o.production, RehearsalClock: !o.fixedClock, Pause: o.pause})
 	require.NoError(t, err)
 	b := &Bundle{
 		Service: service, DB: db, URL: url, Files: folder, Rail: &Rail{},
