@@ -30,8 +30,8 @@ type judging struct {
 	shown    map[uuid.UUID]policyClaims   // by policy: what its record shows of its claims
 	same     map[uuid.UUID]bool           // the occurrence and what was merged into it
 	happened map[uuid.UUID]*occurrenceRow // the occurrences of others
-	// possibleDuplicates are occurrences with counting claims that may be the judged
-	// event under another id.
+	// possibleDuplicates are occurrences with claims that may be the judged event under
+	// another id.
 	possibleDuplicates map[uuid.UUID]bool
 	restsOn            map[uuid.UUID]*determinationRow // what the claims for the occurrence rest on
 	parts              map[uuid.UUID]int               // the highest part that the existing claims have a payout for
@@ -167,10 +167,11 @@ func (j *judging) observed(p *policyRow, row *claimRow, d trigger.Determination)
 
 // revise judges a deferred claim again by what the source says now. One that goes
 // on waiting is written only when the source has news. One that waits for a human
-// is decided here only when it was a possible duplicate and its source merged the two.
+// is decided here only when it was a possible duplicate and its source merged the two,
+// or when no claim counts any more that it may duplicate.
 // Its determination follows the source: the operator sees what is owed today.
 func (j *judging) revise(p *policyRow, row *claimRow, d trigger.Determination) error {
-	settled := p.settles(d) && (row.provisional() || j.awaitsDays(row)) || row.isPossibleDuplicate() && j.claimedBy(p, row)
+	settled := p.settles(d) && (row.provisional() || j.awaitsDays(row)) || row.isPossibleDuplicate() && (j.claimedBy(p, row) || j.lostItsDuplicate(p, row))
 	if waits := !settled || d.Amount == 0 && j.growing(p); waits && !j.changed(row) {
 		return nil
 	}

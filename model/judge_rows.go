@@ -231,7 +231,13 @@ func (j *judging) write(ctx context.Context) error {
 			return fmt.Errorf("write claims: %w", err)
 		}
 	}
-	return nil
+	var declined []uuid.UUID
+	for _, c := range j.moved {
+		if c.Status == ClaimDeclined {
+			declined = append(declined, c.PolicyID)
+		}
+	}
+	return j.reevaluatePossibleDuplicates(ctx, declined)
 }
 
 func insert(ctx context.Context, u *unit, rows any) error {

@@ -33,7 +33,7 @@ type reportedPosition struct {
 }
 
 // loadPossibleDuplicates finds, among the occurrences that the policies have
-// counting claims for, those that may be the same event as the judged one.
+// claims for, those that may be the same event as the judged one.
 // Retracted and superseded reports count too: a claim may have been paid on them.
 func (j *judging) loadPossibleDuplicates(ctx context.Context) error {
 	if j.occurrence == nil || j.occurrence.Kind == hazard.StationDay {
@@ -55,8 +55,7 @@ func (j *judging) loadPossibleDuplicates(ctx context.Context) error {
 	return nil
 }
 
-// comparableOccurrences are the other occurrences of the same kind with counting
-// claims that lie close enough in time to be compared. One that was rehearsed under
+// comparableOccurrences are the other occurrences of the same kind with claims that lie close enough in time to be compared. One that was rehearsed under
 // the name of the judged one, or the other way round, is a possible duplicate
 // wherever it was.
 func (j *judging) comparableOccurrences() []uuid.UUID {
@@ -64,7 +63,7 @@ func (j *judging) comparableOccurrences() []uuid.UUID {
 	var ids []uuid.UUID
 	for _, claims := range j.others {
 		for _, c := range claims {
-			if !c.counts() || j.same[*c.OccurrenceID] {
+			if c.OccurrenceID == nil || j.same[*c.OccurrenceID] {
 				continue
 			}
 			other := j.happened[*c.OccurrenceID]

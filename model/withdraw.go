@@ -3,6 +3,8 @@ package model
 import (
 	"context"
 
+	"github.com/google/uuid"
+
 	"parapet/model/wire"
 )
 
@@ -62,5 +64,8 @@ func (u *unit) withdraw(ctx context.Context, row *claimRow) (*wire.Claim, error)
 	if err := u.tell(row, kind, &event, "The claim was withdrawn.", map[string]any{"status": row.Status}); err != nil {
 		return nil, err
 	}
-	return claim, u.told(ctx, row)
+	if err := u.told(ctx, row); err != nil {
+		return nil, err
+	}
+	return claim, u.reevaluatePossibleDuplicates(ctx, []uuid.UUID{row.PolicyID})
 }

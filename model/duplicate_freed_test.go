@@ -1,0 +1,93 @@
+package model_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/model"
+	"parapet/model/modeltest"
+	"parapet/model/trigger"
+	"parapet/model/wire"
+)
+
+// observeDuplicates reports one quake under two ids of one source: the first report is
+// preliminary and its claim waits for the source, the second one is final and its claim
+// waits as a possible duplicate.
+func observeDuplicates(b *modeltest.Bundle) *wire.Policy {
+	policy := b.Cover("quake-circle", nil)
+	at := b.Now()
+	b.After(time.Minute)
+	first := modeltest.Quake("us1", at, epicentre, "6.4")
+	first.Stage = trigger.Preliminary
+	b.Observe(first)
+	b.Work()
+	b.Observe(modeltest.Quake("us2", at.Add(2*time.Second), epicentre, "6.4"))
+	b.Work()
+	return policy
+}
+
+// TestPossibleDuplicateIsDecidedWhenTheOtherClaimStopsCounting ends the first claim in
+// each way there is.
+func TestPossibleDuplicateIsDecidedWhenTheOtherClaimStopsCounting(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(*modeltest.Bundle, *wire.Claim){
+		"its readings are retracted": func(b *modeltest.Bundle, _ *wire.Claim) { b.Observe(retraction("us1")) },
+		"the partner withdraws it": func(b *modeltest.Bundle, claim *wire.Claim) {
+			_, err := b.Service.WithdrawClaim(t.Context(), b.Acme, model.WithdrawalRequest{ClaimID: claim.ID})
+			require.NoError(t, err)
+		},
+		"an operator declines it": func(b *modeltest.Bundle, claim *wire.Claim) {
+			_, err := b.Service.DecideClaim(t.Context(), b.Operator, model.DecisionRequest{ClaimID: claim.ID, Outcome: model.ClaimDeclined})
+			require.NoError(t, err)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := modeltest.New(t)
+			policy := observeDuplicates(b)
+			claims := b.Claims(policy)
+			require.Equal(t, []string{"source_preliminary"}, claims[0].Decision.ReasonCodes)
+			require.Equal(t, []string{"duplicate_event"}, claims[1].Decision.ReasonCodes)
+			b.After(time.Minute)
+			end(b, claims[0])
+			b.Work()
+			require.Equal(t, "approved", b.Claims(policy)[1].Status)
+			require.Equal(t, *amount(8_000_000), b.Policy(policy.ID).LimitRemaining)
+		})
+	}
+}
+
+// TestOnePossibleDuplicateIsPaidOfSeveral lets three ids of one quake
+// wait for each other: when the first is gone the second is paid and the third waits.
+func TestOnePossibleDuplicateIsPaidOfSeveral(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy := observeDuplicates(b)
+	b.Observe(modeltest.Quake("us3", b.Now().Add(-50*time.Second), epicentre, "6.4"))
+	b.Work()
+	b.After(time.Minute)
+	b.Observe(retraction("us1"))
+	b.Work()
+	var status []string
+	for _, claim := range b.Claims(policy) {
+		status = append(status, claim.Status)
+	}
+	require.Equal(t, []string{"declined", "approved", "deferred"}, status)
+	require.Equal(t, *amount(8_000_000), b.Policy(policy.ID).LimitRemaining, "one event is paid once")
+}
+
+// TestOperatorsDeferralOutlivesARevision defers a claim as a duplicate of something that
+// the rules know nothing of: the source's news decides nothing.
+func TestOperatorsDeferralOutlivesARevision(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy := b.Cover("quake-circle", nil)
+	quake := shake(b, "us1", "6.4", trigger.Preliminary)
+	decide(t, b, deferral(b, b.OnlyClaim(policy), model.ReasonDuplicateEvent))
+	quake.Stage = trigger.Final
+	b.Observe(quake)
+	b.Work()
+	require.Equal(t, "deferred", b.OnlyClaim(policy).Status)
+}
