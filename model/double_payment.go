@@ -17,9 +17,10 @@ import (
 // the policy has been paid for already.
 const FindingPaidTwice FindingKind = "paid_twice"
 
-// reportDoublePayment raises an exception for every payout beyond the first claim's,
-// where a policy has several approved claims for what turned out to be one
-// occurrence. What has not gone out is held. Each payout is reported, and held, once.
+// reportDoublePayment raises an exception for every payout beyond those of the first
+// claim that has one which paid or may pay, where a policy has several approved claims
+// for what turned out to be one occurrence. What has not gone out is held. Each payout is
+// reported, and held, once.
 func (j *judging) reportDoublePayment(ctx context.Context, p *policyRow) error {
 	var approved []*claimRow
 	for _, c := range j.others[p.ID] {
@@ -34,12 +35,18 @@ func (j *judging) reportDoublePayment(ctx context.Context, p *policyRow) error {
 		return cmp.Or(a.DecidedAt.Compare(*b.DecidedAt), slices.Compare(a.ID[:], b.ID[:]))
 	})
 	payouts, err := j.lockPayingPayouts(ctx, approved)
-	if err != nil || len(payouts[approved[0].ID]) == 0 {
+	if err != nil {
 		return err
 	}
-	first := payouts[approved[0].ID][0]
-	for _, c := range approved[1:] {
+	var first *payoutRow // of the first claim that paid or may pay
+	for _, c := range approved {
 		for _, payout := range payouts[c.ID] {
+			if first == nil {
+				first = payout
+			}
+			if payout.ClaimID == first.ClaimID {
+				continue
+			}
 			if err := j.reportPaidTwice(ctx, c, payout, first); err != nil {
 				return err
 			}

@@ -1,0 +1,39 @@
+package model_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/model"
+	"parapet/model/modeltest"
+)
+
+// TestPayoutsOfMergedClaimsAreComparedWithoutTheFirst merges three claims of which the
+// first has paid nothing and never will: of the other two the later payout is reported.
+func TestPayoutsOfMergedClaimsAreComparedWithoutTheFirst(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy := b.Cover("quake-circle", nil)
+	b.Record(modeltest.PolicyIBAN(policy.ID))
+	at := b.Now()
+	b.After(10 * time.Minute)
+	for i, id := range []string{"us1", "us2", "us3"} {
+		b.Observe(modeltest.Quake(id, at.Add(time.Duration(i)*2*time.Minute), epicentre, "6.4"))
+		b.Work()
+	}
+	claims := b.Claims(policy)
+	_, err := b.DB.Pool.Exec(t.Context(), "update payouts set status = 'cancelled', next_attempt_at = null where id = (select id from payouts order by id limit 1)")
+	require.NoError(t, err)
+	joined := modeltest.Quake("us1", at, epicentre, "6.4")
+	joined.Aliases = []string{"us2", "us3"}
+	b.Observe(joined)
+	b.Work()
+
+	findings := must(b.Service.ListFindings(t.Context(), b.Operator, false, model.PageRequest{})).Data
+	require.Len(t, findings, 1)
+	require.Equal(t, model.FindingPaidTwice, findings[0].Kind)
+	require.Equal(t, claims[2].Payouts[0].ID, *findings[0].PayoutID)
+	require.Equal(t, claims[1].Payouts[0].ID, *findings[0].RelatedPayoutID)
+}
