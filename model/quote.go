@@ -240,7 +240,7 @@ func explainPrice(err error) error {
 	}
 	var dear *pricing.Uninsurable
 	if errors.As(err, &dear) {
-		e := Fail(CodeRiskUninsurable, "The premium would be %s of the limit, more than the %s this product insures; %s.", dear.RateOnLine, dear.Maximum, dear.Remedy.Sentence())
+		e := Fail(CodeRiskUninsurable, "The premium would be %s of the limit, more than the %s this product insures; %s.", dear.RateOnLine, dear.Maximum, dear.Suggestion())
 		e.Extra = map[string]any{"rate_on_line": dear.RateOnLine.String(), "maximum_rate_on_line": dear.Maximum.String(), "premium": dear.Premium}
 		return e
 	}

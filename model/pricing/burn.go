@@ -52,7 +52,7 @@ func Burn(c trigger.Cover, par Parameters, h *hazard.History, asOf time.Time) (P
 	price, err := b.premium(par, c.Limit)
 	var dear *Uninsurable
 	if errors.As(err, &dear) {
-		dear.Remedy = run.remedy(par, h, start, asOf, dear)
+		dear.Remedy, dear.Cheaper = run.remedy(par, h, start, asOf, dear), par.cheaper(&c)
 	}
 	return price, run.basis(b, par), run.asIf.past, err
 }

@@ -22,6 +22,7 @@ type Parameters struct {
 	SmoothingKM       decimal.Decimal // c, the standard deviation of the place's displacement; 0 smooths nothing
 	ShortestTerm      string          // ISO 8601 duration; empty is a day
 	FarthestStart     string          // ISO 8601 duration; empty is no bound
+	Members           []string        // of the context, which a quote chooses: radius_km, steps
 }
 
 // LineKind names one part of a premium.

@@ -2,6 +2,7 @@ package pricing
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,13 +20,58 @@ type Uninsurable struct { //nolint:errname // the field's own word, and what a c
 	RateOnLine decimal.Decimal // premium / limit
 	Maximum    decimal.Decimal // the product's largest rate on line
 	Remedy     *Remedy         // smaller cover that would be sold; nil when none was found
+	Cheaper    []string        // what else in the context can lower the price, such as "a lower attach"
 }
 
 // Error is the sentence a partner may read.
 func (e *Uninsurable) Error() string {
 	return fmt.Sprintf("the premium would be %s, a rate on line of %s; this product is sold up to %s; %s",
-		e.Premium, e.RateOnLine.StringFixed(4), e.Maximum, e.Remedy.Sentence())
+		e.Premium, e.RateOnLine.StringFixed(4), e.Maximum, e.Suggestion())
 }
+
+// Suggestion says what would be sold and what else lowers the price, without a full
+// stop.
+func (e *Uninsurable) Suggestion() string {
+	cheaper := strings.Join(e.Cheaper, " or ")
+	switch {
+	case e.Remedy == nil && cheaper == "":
+		return "this product has no cheaper cover there"
+	case e.Remedy == nil:
+		return "to lower the price, choose " + cheaper
+	case cheaper == "":
+		return e.Remedy.sentence()
+	}
+	return e.Remedy.sentence() + "; to lower the price otherwise, choose " + cheaper
+}
+
+// cheaper is how the members that a quote chooses lower the price of the cover.
+func (par Parameters) cheaper(c *trigger.Cover) (words []string) {
+	beyond := "higher"
+	if c.Trigger.Direction == trigger.AtMost {
+		beyond = "lower"
+	}
+	ways := []struct{ member, words string }{
+		{"location", "another location"},
+		{"radius_km", "a smaller radius_km"},
+		{"maximum_depth_km", "a smaller maximum_depth_km"},
+		{"station", "another station"},
+		{"steps", beyond + " thresholds"},
+		{"attach", "a " + beyond + " attach"},
+		{"exhaust", "a " + beyond + " exhaust"},
+		{"days", "fewer days"},
+	}
+	if c.Trigger.Calendar == trigger.Dekad && c.Trigger.Direction == trigger.AtMost {
+		ways = append(ways, struct{ member, words string }{"calendar", "months instead of dekads"})
+	}
+	for _, way := range ways {
+		if par.chooses(way.member) {
+			words = append(words, way.words)
+		}
+	}
+	return words
+}
+
+func (par Parameters) chooses(member string) bool { return slices.Contains(par.Members, member) }
 
 // Unanswerable is the error for terms that the price data cannot answer.
 type Unanswerable struct { //nolint:errname // as above

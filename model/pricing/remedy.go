@@ -15,16 +15,13 @@ import (
 // Remedy is cover that is insurable where the one that was asked for is not: a
 // shorter term, or smaller factors of the same payout.
 type Remedy struct {
-	StartsAt *time.Time       // of the shorter term, when the start differs from the one asked for
-	Term     string           // the shorter term; empty when none would do
-	Factor   *decimal.Decimal // by which to multiply every factor; nil where factors are fixed
+	StartsAt *time.Time     // of the shorter term, when the start differs from the one asked for
+	Term     string         // the shorter term; empty when none would do
+	Steps    []trigger.Rung // the same thresholds with lower factors; nil when none would do or a quote cannot choose them
 }
 
-// Sentence says what would do, without a full stop.
-func (r *Remedy) Sentence() string {
-	if r == nil {
-		return "choose another place, a smaller radius or higher thresholds"
-	}
+// sentence says what would do, without a full stop.
+func (r *Remedy) sentence() string {
 	var would []string
 	switch {
 	case r.Term != "" && r.StartsAt != nil:
@@ -32,8 +29,12 @@ func (r *Remedy) Sentence() string {
 	case r.Term != "":
 		would = append(would, "a term of "+r.Term)
 	}
-	if r.Factor != nil {
-		would = append(would, fmt.Sprintf("every factor multiplied by %s", r.Factor))
+	if len(r.Steps) > 0 {
+		factors := make([]string, len(r.Steps))
+		for i, rung := range r.Steps {
+			factors[i] = rung.Factor.String()
+		}
+		would = append(would, "the factors "+strings.Join(factors, ", "))
 	}
 	return strings.Join(would, " or ") + " would do"
 }
@@ -46,7 +47,7 @@ type search struct {
 }
 
 // remedy looks for cover that would be sold: the longest shorter term from the same
-// start, to the day, and the largest multiple of the factors in hundredths. For a
+// start, to the day, and the factors multiplied by the most hundredths. For a
 // deficit, which a dry season makes uninsurable, terms of up to the same length from
 // the first of each month that the product sells are tried too.
 //
@@ -58,7 +59,7 @@ func (a *analysis) remedy(par Parameters, h *hazard.History, start, asOf time.Ti
 		always = weighed(a.weigh.cover, par.SmoothingKM, h, nil)
 	}
 	f := &search{always: newPool(always), par: par, history: h}
-	r := &Remedy{Factor: f.lowerFactors(a, dear)}
+	r := &Remedy{Steps: f.lowerFactors(a, dear)}
 	asked := daysOf(start, a.weigh.cover.Term)
 	longest := f.longestTerm(start, 0, asked-1)
 	if a.weigh.cover.Trigger.Direction == trigger.AtMost {
@@ -75,7 +76,7 @@ func (a *analysis) remedy(par Parameters, h *hazard.History, start, asOf time.Ti
 	if longest > 0 {
 		r.Term = fmt.Sprintf("P%dD", longest)
 	}
-	if longest == 0 && r.Factor == nil {
+	if longest == 0 && r.Steps == nil {
 		return nil
 	}
 	return r
@@ -123,14 +124,15 @@ func (f *search) isSold(start time.Time, days int) bool {
 	return err == nil
 }
 
-// lowerFactors is the multiple of the factors of a step table that would be sold.
+// lowerFactors is the step table with the largest multiple of its factors that would be
+// sold, each rounded down to the decimals that a context takes; nil when there is none.
 //
 // The premium falls a little less than the factors do, because years that reached the
 // limit no longer do. So no multiple is sold that is above the one at which a premium
 // in proportion would be, and that one is priced next.
-func (f *search) lowerFactors(a *analysis, dear *Uninsurable) *decimal.Decimal {
+func (f *search) lowerFactors(a *analysis, dear *Uninsurable) []trigger.Rung {
 	c := a.weigh.cover
-	if c.Payout.Shape != trigger.Step || len(c.Payout.Rings) > 0 {
+	if !f.par.chooses("steps") || len(c.Payout.Steps) == 0 {
 		return nil
 	}
 	steps, factor, rate := c.Payout.Steps, one, dear.RateOnLine
@@ -141,14 +143,17 @@ func (f *search) lowerFactors(a *analysis, dear *Uninsurable) *decimal.Decimal {
 		}
 		c.Payout.Steps = make([]trigger.Rung, len(steps))
 		for i, rung := range steps {
-			c.Payout.Steps[i] = trigger.Rung{Threshold: rung.Threshold, Factor: rung.Factor.Mul(factor)}
+			c.Payout.Steps[i] = trigger.Rung{Threshold: rung.Threshold, Factor: rung.Factor.Mul(factor).RoundFloor(factorDecimals)}
 		}
 		price, err := weighed(c, f.par.SmoothingKM, f.history, a.weigh.season).burn().premium(f.par, c.Limit)
 		if err == nil {
-			return &factor
+			return c.Payout.Steps
 		}
 		rate = price.RateOnLine
 	}
 }
+
+// factorDecimals are those that a factor of a context may have.
+const factorDecimals = 4
 
 var one, hundredth = decimal.New(1, 0), decimal.New(1, -2)

@@ -12,7 +12,7 @@ import (
 
 	"parapet/model/hazard"
 	"parapet/model/pricing"
-	"parapet/model/product"
+	"parapet/model/trigger"
 )
 
 // expectedRate is a rate on line, in percent of the limit.
@@ -120,12 +120,16 @@ func TestUninsurableNamesCoverThatWouldDo(t *testing.T) {
 				require.NotNil(t, price(termFrom(time.Date(2026, month, 1, 0, 0, 0, 0, time.UTC), days+1)), "none is longer")
 			}
 			if test.product != "quake-circle" {
-				require.Nil(t, remedy.Factor)
+				require.Nil(t, remedy.Steps)
 				return
 			}
-			require.Nil(t, price(term+multiplied(p, *remedy.Factor)))
-			require.NotNil(t, price(term+multiplied(p, remedy.Factor.Add(decimal.New(1, -2)))))
-			require.Contains(t, remedy.Sentence(), "every factor multiplied by "+remedy.Factor.String()+" would do")
+			factors := make([]string, len(remedy.Steps))
+			for i, rung := range remedy.Steps {
+				factors[i] = rung.Factor.String()
+			}
+			require.Contains(t, price(term).Suggestion(), "the factors "+strings.Join(factors, ", ")+" would do")
+			require.Nil(t, price(term+steps(remedy.Steps, decimal.Zero)))
+			require.NotNil(t, price(term+steps(remedy.Steps, decimal.New(1, -2))), "a hundredth more")
 		})
 	}
 }
@@ -134,11 +138,11 @@ func termFrom(start time.Time, days int) string {
 	return fmt.Sprintf(`,"term":"P%dD","starts_at":%q`, days, start.Format(time.RFC3339))
 }
 
-// multiplied are the product's own steps with factors multiplied.
-func multiplied(p *product.Product, factor decimal.Decimal) string {
-	var steps []string
-	for _, rung := range p.Document().Payout.Steps {
-		steps = append(steps, fmt.Sprintf(`{"threshold":%q,"factor":%q}`, rung.Threshold, rung.Factor.Mul(factor)))
+// steps are the member of a context, each factor larger by the same.
+func steps(table []trigger.Rung, larger decimal.Decimal) string {
+	steps := make([]string, len(table))
+	for i, rung := range table {
+		steps[i] = fmt.Sprintf(`{"threshold":%q,"factor":%q}`, rung.Threshold, rung.Factor.Add(larger))
 	}
 	return `,"steps":[` + strings.Join(steps, ",") + `]`
 }
@@ -163,7 +167,7 @@ func TestSuggestedCoverIsSold(t *testing.T) {
 				start = *dear.Remedy.StartsAt
 			}
 			_, err = p.Price(fmt.Append(nil, context, termFrom(start, days), "}"), asOf, hazard.Shipped())
-			require.NoError(t, err, "%s %d mm: %s", from, attach, dear.Remedy.Sentence())
+			require.NoError(t, err, "%s %d mm: %s", from, attach, dear.Suggestion())
 		}
 	}
 }

@@ -84,5 +84,6 @@ func (p *Product) parameters(currency string) pricing.Parameters {
 		ExpenseShare: l.ExpenseShare, CommissionShare: l.CommissionShare,
 		MinimumPremium: bounds.MinimumPremium, MaximumRateOnLine: l.MaximumRateOnLine,
 		SmoothingKM: l.SmoothingKM, ShortestTerm: p.document.Times.ShortestTerm, FarthestStart: p.document.Times.FarthestStart,
+		Members: p.context.root.names,
 	}
 }
