@@ -77,7 +77,11 @@ func (ref *OccurrenceRef) check(c *fieldCheck) {
 			given++
 		}
 	}
-	c.that(given == 1, ref.Pointer, "required", "Name exactly one: an id, a source's event, or what to suppose.")
+	id := "occurrence_id"
+	if ref.Pointer != "" {
+		id = "id" // a member of the reference, not of the request
+	}
+	c.that(given == 1, ref.Pointer, "required", "Give exactly one of "+id+", source_event and as_if.")
 }
 
 // scene finds what is named, as far as the policy's partner may see it.

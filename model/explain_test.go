@@ -201,6 +201,6 @@ func TestExplanationsAreOnesOwn(t *testing.T) {
 	require.NoError(t, err)
 	for _, ref := range []model.OccurrenceRef{{}, {ID: &occurrence, SourceEvent: &model.SourceEvent{}}} {
 		_, err := b.Service.Explain(t.Context(), b.Acme, policy.ID, ref)
-		require.Equal(t, model.CodeValidationFailed, failure(t, err).Code)
+		require.Equal(t, []model.FieldError{{Code: "required", Detail: "Give exactly one of occurrence_id, source_event and as_if."}}, failure(t, err).Fields)
 	}
 }

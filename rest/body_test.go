@@ -121,6 +121,18 @@ func TestParseTellsEveryMistakeAtOnce(t *testing.T) {
 	require.Equal(t, []string{""}, pointers(understood([]byte(`null`), new(specimen))))
 }
 
+func TestParseShowsHowMoneyIsWritten(t *testing.T) {
+	t.Parallel()
+	for _, money := range []string{`12.5`, `1250`, `"12.50 USD"`, `[]`} {
+		var e *model.Error
+		require.ErrorAs(t, understood([]byte(`{"name":"a","share":1,"money":`+money+`}`), new(specimen)), &e)
+		require.Equal(t, []model.FieldError{{
+			Pointer: "/money", Code: "type",
+			Detail: `Give an object of minor units and a currency: {"amount": 1250, "currency": "USD"} for 12.50 USD.`,
+		}}, e.Fields)
+	}
+}
+
 func TestParseBoundsDepthAndItsOwnAnswer(t *testing.T) {
 	t.Parallel()
 	nested := func(depth int) []byte {

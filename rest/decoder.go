@@ -28,6 +28,7 @@ type decoder struct {
 }
 
 var (
+	moneyType    = reflect.TypeFor[money.Money]()
 	timeType     = reflect.TypeFor[time.Time]()
 	freeformType = reflect.TypeFor[jsontext.Value]()
 	contentType  = reflect.TypeFor[content]()
@@ -88,6 +89,8 @@ func wanted(t reflect.Type) string {
 	switch {
 	case t.Kind() == reflect.Pointer:
 		return wanted(t.Elem())
+	case t == moneyType:
+		return money.ObjectForm
 	case t == timeType:
 		return "an RFC 3339 time with its zone, such as 2018-02-06T15:50:42Z"
 	case t == contentType:

@@ -24,6 +24,9 @@ type Money struct {
 	Currency string `json:"currency"`
 }
 
+// ObjectForm says how money is written in JSON, after "Give" or "must be".
+const ObjectForm = `an object of minor units and a currency: {"amount": 1250, "currency": "USD"} for 12.50 USD`
+
 // New returns an amount of minor units.
 func New(amount int64, currency string) Money { return Money{Amount: amount, Currency: currency} }
 

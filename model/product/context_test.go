@@ -65,6 +65,7 @@ func TestContextFaults(t *testing.T) {
 		"amount":              {"quake-circle", `{"partner":"a","limit":{"amount":99999,"currency":"USD"}}`, "/context/limit/amount", "minimum", "100000 (1,000.00 USD)"},
 		"amount in yen":       {"quake-circle", `{"partner":"a","limit":{"amount":1500000001,"currency":"JPY"}}`, "/context/limit/amount", "maximum", "1500000000 (1,500,000,000 JPY)"},
 		"half an amount":      {"quake-circle", `{"partner":"a","limit":{"amount":10000000.5,"currency":"USD"}}`, "/context/limit/amount", "type", "must be a whole number of minor units: 1250 for 12.50 USD."},
+		"limit as a number":   {"quake-circle", `{"partner":"a","limit":12.5}`, "/context/limit", "type", `{"amount": 1250, "currency": "USD"} for 12.50 USD.`},
 		"huge amount":         {"quake-circle", `{"partner":"a","limit":{"amount":1e30,"currency":"USD"}}`, "/context/limit/amount", "maximum", "at most"},
 		"currency":            {"quake-circle", `{"partner":"a","limit":{"amount":10000000,"currency":"CHF"}}`, "/context/limit/currency", "enum", "one of USD, EUR, GBP, JPY, KWD, TWD."},
 		"half a limit":        {"quake-circle", `{"partner":"a","limit":{"amount":10000000}}`, "/context/limit/currency", "required", "required"},

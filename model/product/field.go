@@ -10,6 +10,8 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+
+	"parapet/model/money"
 )
 
 // The codes of a Field. The list is closed; partners switch on it.
@@ -95,6 +97,9 @@ func leaf(e *jsonschema.ValidationError, root string, why func([]string, string)
 		code, detail := sentence(k)
 		if code == CodeType && len(path) > 0 && path[len(path)-1] == "amount" {
 			detail += " of minor units: 1250 for 12.50 USD"
+		}
+		if code == CodeType && len(path) == 1 && path[0] == "limit" {
+			detail = "must be " + money.ObjectForm
 		}
 		return []Field{fieldAt(root, path, code, "%s%s", detail, why(path, code))}
 	}
