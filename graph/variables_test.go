@@ -177,6 +177,8 @@ func TestSentencesNameTheSchema(t *testing.T) {
 	} {
 		require.Contains(t, d.ask(t, ask{document: document}).Errors[0].Message, says)
 	}
+	unnamed := d.ask(t, ask{document: `{ explain(policyId: "pol_a", occurrence: {}) { met } }`})
+	require.Equal(t, []model.FieldError{{Pointer: "/occurrence", Code: "required", Detail: "Give exactly one of id, sourceEvent and asIf."}}, unnamed.Errors[0].Extensions.Errors)
 	neither := d.ask(t, ask{document: `mutation { recordPayoutMethod(input: {type: IBAN, currency: "USD", beneficiary: {name: "Lin", country: "TW"}, iban: {iban: "DE89370400440532013000"}}) { clientMutationId } }`})
 	require.Equal(t, []model.FieldError{{Pointer: "/input/claimId", Code: "one_of", Detail: "Name exactly one of claimId and policyId."}}, neither.Errors[0].Extensions.Errors)
 }

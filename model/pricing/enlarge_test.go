@@ -1,8 +1,10 @@
 package pricing_test
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
+	"time"
 
 	"github.com/shopspring/decimal"
 
@@ -15,9 +17,25 @@ func largerLimit(random *rand.Rand, c *trigger.Cover) bool {
 }
 
 func longerTerm(random *rand.Rand, c *trigger.Cover) bool {
-	longer := terms[slices.Index(terms, c.Term):]
+	at := slices.Index(terms, c.Term)
+	if at < 0 {
+		return false // the start was moved before
+	}
+	longer := terms[at:]
 	c.Term = longer[random.IntN(len(longer))]
 	return len(longer) > 1
+}
+
+// earlierStart begins at any second of a day before and ends no sooner.
+func earlierStart(random *rand.Rand, c *trigger.Cover) bool {
+	var days int
+	if _, err := fmt.Sscanf(c.Term, "P%dD", &days); err != nil || days > 360 {
+		return false
+	}
+	earlier := 1 + random.IntN(5)
+	start := c.StartsAt.Add(-time.Duration(random.IntN(earlier*86400)) * time.Second)
+	c.StartsAt, c.Term = &start, fmt.Sprintf("P%dD", days+earlier)
+	return true
 }
 
 func largerRadius(random *rand.Rand, c *trigger.Cover) bool {

@@ -28,7 +28,7 @@ type enlarge func(*rand.Rand, *trigger.Cover) bool
 // which one pays at least as much for every event.
 func TestMoreCoverNeverCostsLess(t *testing.T) {
 	t.Parallel()
-	more := []enlarge{largerLimit, longerTerm}
+	more := []enlarge{largerLimit, longerTerm, earlierStart}
 	circle := slices.Concat(more, []enlarge{largerRadius, extraRung, lowerThreshold, largerFactor})
 	station := slices.Concat(more, []enlarge{easierAttach, earlierExhaust})
 	for key, test := range map[string]struct {

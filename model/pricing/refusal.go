@@ -84,7 +84,8 @@ func (e *Unanswerable) Error() string { return e.Member + " " + e.Detail }
 
 // Answerable returns an *Unanswerable when the data cannot answer for a cover
 // that starts at start: thresholds below what is recorded, a place outside the
-// basin of the tracks, a station with too few years, a term of more than a year.
+// basin of the tracks, a station with too few years, a term of more than a year or not
+// of whole days.
 func Answerable(c trigger.Cover, h *hazard.History, start time.Time) error {
 	switch c.Trigger.Kind {
 	case hazard.Earthquake:
@@ -122,6 +123,9 @@ func answerableTerm(c trigger.Cover, start time.Time) error {
 	}
 	if latest, err := trigger.AddDuration(start, LongestTerm); err == nil && end.After(latest) {
 		return &Unanswerable{"term", "must be at most " + LongestTerm + ": prices are those of one year"}
+	}
+	if end.Sub(start)%(24*time.Hour) != 0 {
+		return &Unanswerable{"term", "must be whole days, such as P2D: prices count days"}
 	}
 	calendar := c.Trigger.Definition().Calendar
 	if c.Trigger.Kind != hazard.StationDay || calendar == "" {

@@ -16,8 +16,10 @@ const wholeYear = 365 * 24 * time.Hour
 // year, and a longer term would get its later years for nothing.
 const LongestTerm = "P366D"
 
-// season is the part of the year a shorter cover is priced on, in whole UTC
-// days; nil is the whole year. A winter's cover must not be priced on summers.
+// season is the part of the year a shorter cover is priced on: the UTC dates from its
+// start's to its end's, which is not in it; nil is the whole year. A winter's cover
+// must not be priced on summers. Terms are whole days, so a cover within another has
+// no date that the other lacks.
 type season struct {
 	from, to time.Time
 	over     int // 1 when it runs over new year
@@ -33,9 +35,6 @@ func seasonOf(start time.Time, term string) (*season, error) {
 		return nil, nil //nolint:nilnil // no season is the whole year, and says so in the basis
 	}
 	s := &season{from: midnight(start), to: midnight(end)}
-	if !s.to.After(s.from) {
-		s.to = s.from.AddDate(0, 0, 1)
-	}
 	s.over = s.to.Year() - s.from.Year()
 	return s, nil
 }

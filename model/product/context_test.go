@@ -76,6 +76,8 @@ func TestContextFaults(t *testing.T) {
 		"a number of a time":  {"quake-circle", `{"partner":"a","starts_at":1}`, "/context/starts_at", "type", "null or a string"},
 		"short term":          {"quake-circle", `{"partner":"a","term":"PT23H"}`, "/context/term", "minimum", "at least P1D"},
 		"long term":           {"quake-circle", `{"partner":"a","term":"P367D"}`, "/context/term", "maximum", "at most P366D"},
+		"hours of a term":     {"quake-circle", `{"partner":"a","term":"PT47H"}`, "/context/term", "value", "must be whole days, such as P2D"},
+		"seconds of a term":   {"rain-excess", `{"partner":"a","term":"P30DT1S"}`, "/context/term", "value", "must be whole days, such as P2D"},
 		"no term":             {"quake-circle", `{"partner":"a","term":"1 year"}`, "/context/term", "format", "such as P365D"},
 		"a fraction of days":  {"quake-circle", `{"partner":"a","term":"P0.5Y"}`, "/context/term", "format", "ISO 8601"},
 		"weak quakes":         {"quake-circle", `{"partner":"a","steps":[{"threshold":"5.4","factor":"1"}]}`, "/context/steps/0/threshold", "minimum", "at least 5.5: the price data records no earthquake below 5.5."},
