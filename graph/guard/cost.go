@@ -21,7 +21,8 @@ const (
 	matching     = 500   // the policies of an occurrence: all that lie near it are judged
 	supposing    = 10000 // an exposure: the caller chooses a place and a size that touch many policies
 	proving      = 5000  // historyProof: it reads a partner's whole history
-	counting     = 20    // totalCount: it counts up to 10,000 rows
+	counting     = 20    // totalCount of a list of one record: it has few rows
+	countingAll  = 500   // totalCount of a list of Query: it counts up to 10,000 rows
 	catalogued   = 60    // a type of event: its schema and example are 11 KB, where a record has half of one
 	unimaginable = math.MaxInt32
 )
@@ -148,11 +149,15 @@ func (c *costing) field(f *ast.Field, on *ast.Definition, in around) int {
 	}
 	if !c.composite(definition) {
 		if f.Name == "totalCount" || f.Name == "totalCountExceeded" {
-			return counting
+			return in.counting
 		}
 		return fieldCosts[on.Name+"."+f.Name]
 	}
 	below := c.below(f, definition, in)
+	below.counting = counting
+	if on == c.schema.Query {
+		below.counting = countingAll
+	}
 	times := 1
 	if definition.Type.Elem != nil {
 		times = c.length(f, on, below)

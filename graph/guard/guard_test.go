@@ -96,7 +96,7 @@ func TestCostIsWhatResolversCanReturn(t *testing.T) {
 	for text, want := range map[string]int{
 		"{__typename}":                                0,
 		"{viewer{partner scopes}}":                    1,
-		"{policies{totalCount}}":                      1 + 20,
+		"{policies{totalCount}}":                      1 + 500,
 		"{policies{nodes{id}}}":                       1 + 25*2,
 		"{policies(first:3){nodes{id}}}":              1 + 3*2,
 		"{policies(last:3){nodes{id}}}":               1 + 3*2,

@@ -80,6 +80,7 @@ type around struct {
 	time       time.Duration // that a portfolio counts
 	currencies int           // all of them, or the one that is named
 	partners   int
+	counting   int // what totalCount costs
 }
 
 // below is what bounds the lists below a field, and the field itself when it is a
