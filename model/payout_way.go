@@ -21,6 +21,9 @@ func (u *unit) obstacle(ctx context.Context, p *policyRow, claim *claimRow, row 
 	}
 	row.ApprovalsNeeded = needed
 	arrived, err := u.hasArrived(ctx, row)
+	if err == nil && !arrived && (row.Part > 1 || row.ReplacesPayoutID != nil) {
+		arrived, err = u.hasExcess(ctx, row, row.ReplacesPayoutID != nil)
+	}
 	switch {
 	case err != nil:
 		return way{}, err

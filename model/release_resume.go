@@ -80,7 +80,8 @@ const (
 // and making due what waited. While an invariant is violated the run, or the request, is
 // refused unless the operator acknowledges it: what stands violated then stops nothing
 // any more, what comes after does. It is always refused while a report line of no known
-// debt is open: that may be a payment that is about to be made again. Operators only.
+// debt is open, or one of another amount, account or state since a restore: that may be
+// a payment that is about to be made again. Operators only.
 // Errors: validation_failed, state_conflict.
 func (s *Service) ResumeReleases(ctx context.Context, actor Actor, in ResumeRequest) (*ReleasesResumed, error) {
 	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
@@ -137,6 +138,9 @@ func (s *Service) checkBriefly(ctx context.Context) (checked bool, err error) {
 // state_conflict.
 func (u *unit) endStop(ctx context.Context, stop *stopRow, run *resumptionRow) error {
 	if err := u.requireNoRestore(ctx); err != nil {
+		return err
+	}
+	if err := u.requireNoDifferences(ctx, stop.StoppedAt); err != nil {
 		return err
 	}
 	unanswered, err := u.unansweredLines(ctx)

@@ -43,7 +43,7 @@ func arrivalOf(row *payoutRow, line *lineRow) arrival {
 
 // bar keeps what its beneficiary may have already from being sent once more. Where the
 // whole of it arrived, that is every payout of the same part of the claim, whichever of
-// them the line is about and whatever its state.
+// them the line is about and whatever its state; where more arrived, those of every part.
 func (m *matching) bar(claim *claimRow, row *payoutRow, line *lineRow, whole bool) error {
 	barred := []*payoutRow{row}
 	if whole {
@@ -54,20 +54,27 @@ func (m *matching) bar(claim *claimRow, row *payoutRow, line *lineRow, whole boo
 		m.noteArrival(row.Partner, key, &line.At)
 		barred = m.siblings[claim.ID]
 	}
+	part := row.Part
+	if row.isExceededBy(line) {
+		part, barred = everyPart, m.siblings[claim.ID]
+	}
 	for _, p := range barred {
 		if _, locked := m.locked[p.ID]; !locked { // the claim is, and with it all its payouts
 			m.since(&p.header)
 			m.locked[p.ID] = outgoingOf(claim, p)
 		}
 	}
-	return m.blockPart(claim, row.Part, barred)
+	return m.blockPart(claim, part, barred)
 }
+
+// everyPart stands for all parts of a claim.
+const everyPart = 0
 
 // blockPart blocks those of the payouts of a part of a claim that are being sent or may
 // be sent later. The caller locks and writes them.
 func (u *unit) blockPart(claim *claimRow, part int, payouts []*payoutRow) error {
 	for _, p := range payouts {
-		if p.Part != part || !p.underway() && p.Status != PayoutPending && p.Status != PayoutBlocked {
+		if part != everyPart && p.Part != part || !p.underway() && p.Status != PayoutPending && p.Status != PayoutBlocked {
 			continue
 		}
 		if err := u.blockLocked(claim, p, BlockedRailMismatch); err != nil {
@@ -199,7 +206,7 @@ func (u *unit) hasArrived(ctx context.Context, row *payoutRow) (arrived bool, er
 func (u *unit) queueArrived(slice []outgoing, arrived map[uuid.UUID]bool) {
 	var ids []uuid.UUID
 	for _, out := range slice {
-		if out.row.ReplacesPayoutID != nil || out.row.KeyNumber > 1 {
+		if out.row.ReplacesPayoutID != nil || out.row.KeyNumber > 1 || out.row.Part > 1 {
 			ids = append(ids, out.row.ID)
 		}
 	}
@@ -207,7 +214,8 @@ func (u *unit) queueArrived(slice []outgoing, arrived map[uuid.UUID]bool) {
 		return
 	}
 	u.later.Queue(`select po.id from payouts po where po.id = any($1)
-		and exists (select from payout_arrivals ar where ar.claim_id = po.claim_id and ar.partner = po.partner and ar.part = po.part)`, ids).
+		and (exists (select from payout_arrivals ar where ar.claim_id = po.claim_id and ar.partner = po.partner and ar.part = po.part)
+			or exists (`+excessLines+` where paid.claim_id = po.claim_id and paid.partner = po.partner and (`+isUnanswered+` or po.replaces_payout_id is null)))`, ids).
 		Query(func(rows pgx.Rows) error {
 			var id uuid.UUID
 			_, err := pgx.ForEachRow(rows, []any{&id}, func() error {

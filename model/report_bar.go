@@ -81,8 +81,9 @@ func (r *payoutRow) isNamedBy(text string) bool {
 	return ok && r.wholeKey(short) != ""
 }
 
-// reopenLines has the open lines of no known debt matched again whose debt has appeared
-// since: an occurrence that is repeated owes in a restored database what it owed before.
+// reopenLines has the lines of no known debt matched again whose debt has appeared since,
+// answered or not: an occurrence that is repeated owes in a restored database what it owed
+// before.
 func (s *Service) reopenLines(ctx context.Context) error {
 	after := uuid.Nil
 	for more := true; more; {
@@ -105,7 +106,7 @@ func (u *unit) reopenLines(ctx context.Context, after uuid.UUID) (last uuid.UUID
 	}
 	err = u.NewRaw(`select fi.id, fi.report_id, fi.line, rl.key from findings fi
 		join rail_report_lines rl on rl.report_id = fi.report_id and rl.number = fi.line and rl.result = 'unknown' and rl.payout_id is null
-		where fi.kind = 'unknown' and fi.closed_at is null and fi.policy_id is not null and fi.id > ?0
+		where fi.kind = 'unknown' and fi.policy_id is not null and fi.id > ?0
 			and exists (select from payouts po where po.policy_id = fi.policy_id and po.debt_digest is not null and po.created_at >= fi.created_at)
 		order by fi.id limit ?1`, after, sweepSetSize).Scan(ctx, &rows)
 	if err != nil || len(rows) == 0 {

@@ -1,7 +1,6 @@
 package model
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -62,8 +61,8 @@ func (u *unit) resolve(ctx context.Context, claim *claimRow, row *payoutRow, in 
 	case row.Status == PayoutReconciling && in.Outcome == PayoutBlocked:
 		return u.unpaid(ctx, claim, row)
 	case mismatch && in.Outcome == PayoutCancelled:
-		if arrived, err := u.hasArrived(ctx, row); err != nil || arrived && !in.Settled {
-			return cmp.Or(err, error(Fail(CodeStateConflict, "The rail's report shows that the beneficiary has the whole amount: cancel it as settled, or reconcile the report that shows its return first.")))
+		if err := u.requireUnpaid(ctx, row, in); err != nil {
+			return err
 		}
 		return u.cancelPayout(ctx, claim, row, in.Settled)
 	case row.Status == PayoutReconciling:
@@ -73,6 +72,27 @@ func (u *unit) resolve(ctx context.Context, claim *claimRow, row *payoutRow, in 
 	default:
 		return Fail(CodeStateConflict, "The payout is %s; only one in doubt (reconciling) or blocked by rail_mismatch is resolved.", row.Status)
 	}
+}
+
+// requireUnpaid refuses that another payout takes the place of one whose beneficiary has
+// the money.
+func (u *unit) requireUnpaid(ctx context.Context, row *payoutRow, in ResolutionRequest) error {
+	if in.Settled {
+		return nil
+	}
+	arrived, err := u.hasArrived(ctx, row)
+	if err != nil {
+		return err
+	}
+	if arrived {
+		return Fail(CodeStateConflict, "The rail's report shows that the beneficiary has the whole amount: cancel it as settled, or reconcile the report that shows its return first.")
+	}
+	exceeded, err := u.hasExcess(ctx, row, true)
+	if err == nil && exceeded {
+		err = Fail(CodeStateConflict, "The rail's report shows a payment under a key of the claim that is larger than its payout, which may have paid this one too: "+
+			"find out what it paid, close its finding of kind amount (findings, closeFinding), and resolve the payout then; or cancel it as settled.")
+	}
+	return err
 }
 
 // nameProvider names the rail of the last call, whose reports tell of the payout: a

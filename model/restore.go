@@ -182,7 +182,10 @@ func (s *Service) changeRestore(ctx context.Context, actor Actor, in RestoreRequ
 
 // requireSettled refuses while payments after the backup may be unknown.
 func (u *unit) requireSettled(ctx context.Context, row *restoreRow, in RestoreRequest) error {
-	if err := u.requireNoUnknownPayments(ctx); err != nil || in.WithoutReports {
+	if err := u.requireNoUnknownPayments(ctx); err != nil {
+		return err
+	}
+	if err := u.requireNoDifferences(ctx, *row.BegunAt); err != nil || in.WithoutReports {
 		return err
 	}
 	var missing *string

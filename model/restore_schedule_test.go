@@ -21,12 +21,15 @@ var restores = flag.Int("restores", 1, "how many times TestRestoredDatabasePaysN
 // key, unless it forgot.
 type fallibleBank struct {
 	random    *rand.Rand
-	paid      map[string]bool // by key
-	transfers map[string]int  // by debt, those that came back taken off
+	paid      map[string]bool  // by key
+	transfers map[string]int   // by debt, those that came back taken off
+	amounts   map[string]int64 // by policy, likewise
 	report    []model.ReportLine
 }
 
 func debtOf(key string) string { return key[:strings.LastIndex(key, ".")] }
+
+func policyOf(key string) string { return key[:strings.Index(key, ".")] }
 
 // answer pays or refuses an order, and sometimes loses its answer.
 func (k *fallibleBank) answer(order *model.Release) model.RailAnswer {
@@ -41,12 +44,14 @@ func (k *fallibleBank) answer(order *model.Release) model.RailAnswer {
 	}
 	k.paid[order.Key] = true
 	k.transfers[debtOf(order.Key)]++
+	k.amounts[policyOf(order.Key)] += order.Amount.Amount
 	line.Status = []string{model.LineSettled, model.LineSettled, model.LineUnderway}[k.random.IntN(3)]
 	k.report = append(k.report, line)
 	if k.random.IntN(5) == 0 {
 		line.Status = model.LineReturned
 		k.report = append(k.report, line)
 		k.transfers[debtOf(order.Key)]--
+		k.amounts[policyOf(order.Key)] -= order.Amount.Amount
 	}
 	if k.random.IntN(4) == 0 {
 		return modeltest.Unknown
@@ -110,7 +115,9 @@ func approveAll(t *testing.T, b *modeltest.Bundle, policies []*wire.Policy) {
 
 // TestRestoredDatabasePaysNothingTwice pays a quake, makes a backup, pays another one
 // and loses the database. The restored one is worked on while the source repeats both
-// quakes and the bank's report is taken.
+// quakes and the bank's report is taken. Where the bank reports, a storm was paid in one
+// part before the loss, and the source repeats its fixes one by one, so that it is owed in
+// two.
 func TestRestoredDatabasePaysNothingTwice(t *testing.T) {
 	t.Parallel()
 	for name, schedule := range map[string]restoreSchedule{
@@ -129,10 +136,16 @@ func TestRestoredDatabasePaysNothingTwice(t *testing.T) {
 	}
 }
 
+// stormInParts are two fixes of a storm that owe a fifth of the limit one by one and then
+// the rest, or the whole limit at once.
+func stormInParts(from time.Time) []wire.ObservationInput {
+	return []wire.ObservationInput{modeltest.Fix("AL01", from.Add(6*time.Hour), miami, "70"), modeltest.Fix("AL01", from.Add(12*time.Hour), miami, "140")}
+}
+
 func playRestore(t *testing.T, schedule restoreSchedule, seed uint64) {
 	t.Helper()
 	first := modeltest.New(t)
-	bank := &fallibleBank{random: rand.New(rand.NewPCG(seed, 1)), paid: map[string]bool{}, transfers: map[string]int{}}
+	bank := &fallibleBank{random: rand.New(rand.NewPCG(seed, 1)), paid: map[string]bool{}, transfers: map[string]int{}, amounts: map[string]int64{}}
 	first.Rail.Answer = bank.answer
 	var policies []*wire.Policy
 	for range 4 {
@@ -141,15 +154,21 @@ func playRestore(t *testing.T, schedule restoreSchedule, seed uint64) {
 	}
 	quakes := []wire.ObservationInput{modeltest.Quake("us1", first.Now(), epicentre, "6.4")}
 	first.Observe(quakes...)
+	storm := first.Cover("cyclone-circle", nil)
+	first.Record(modeltest.PolicyIBAN(storm.ID))
 	turns(first)
 
 	restored := restoreCopy(t, first)
+	var fixes []wire.ObservationInput
+	if schedule.reported {
+		fixes = stormInParts(first.Now())
+	}
 	first.After(24 * time.Hour)
 	quakes = append(quakes, modeltest.Quake("us2", first.Now(), epicentre, "6.5"))
-	first.Observe(quakes[1])
+	first.Observe(append(fixes, quakes[1])...)
 	turns(first)
 	reconcile(t, first, "lost", bank.report...)
-	approveAll(t, first, policies)
+	approveAll(t, first, append(policies, storm))
 	turns(first)
 	paid := len(bank.paid)
 	require.NotEmpty(t, bank.transfers)
@@ -171,13 +190,18 @@ func playRestore(t *testing.T, schedule restoreSchedule, seed uint64) {
 	}
 	restored.Observe(quakes...)
 	turns(restored)
+	for _, fix := range fixes {
+		restored.Observe(fix)
+		turns(restored)
+	}
 	report(false)
 	turns(restored)
 	answerFindings(t, restored)
 	require.NoError(t, resume(t, restored, false))
 	turns(restored)
-	approveAll(t, restored, policies)
+	approveAll(t, restored, append(policies, storm))
 	turns(restored)
+	require.LessOrEqual(t, bank.amounts[storm.ID], storm.Limit.Amount, "the storm is not paid twice: %v", bank.report)
 	for debt, n := range bank.transfers {
 		require.LessOrEqual(t, n, 1, "%s is paid once: %d keys were paid before, %v", debt, paid, bank.report)
 	}

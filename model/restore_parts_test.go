@@ -1,0 +1,157 @@
+package model_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/model"
+	"parapet/model/modeltest"
+	"parapet/model/wire"
+)
+
+// restoredStorm is a restored database that owes in two parts what a bank, which reports
+// it, paid in one before the restore.
+type restoredStorm struct {
+	*modeltest.Bundle
+
+	policy *wire.Policy
+	line   model.ReportLine
+}
+
+// restoreStorm takes the bank's report after the first fix of the storm was repeated, and
+// repeats the second one after it.
+func restoreStorm(t *testing.T) *restoredStorm {
+	t.Helper()
+	from := modeltest.New(t)
+	policy := from.Cover("cyclone-circle", nil)
+	from.Record(modeltest.PolicyIBAN(policy.ID))
+	from.Work()
+	r := &restoredStorm{Bundle: restoreCopy(t, from), policy: policy}
+	fixes := stormInParts(from.Now())
+	from.After(13 * time.Hour)
+	from.Observe(fixes...)
+	from.Work()
+	require.Len(t, from.Rail.Orders, 1)
+	require.Equal(t, policy.Limit.Amount, from.Rail.Orders[0].Amount.Amount)
+	r.line = line(from, from.OnlyClaim(policy).Payouts[0], "settled")
+	r.line.At = from.Now()
+
+	must(r.Service.BeginRestore(t.Context(), r.Operator, model.RestoreRequest{Reason: "The disk broke."}))
+	r.After(13 * time.Hour)
+	r.Observe(fixes[0])
+	r.Work()
+	require.Equal(t, map[string]int{"amount": 1}, reconcile(t, r.Bundle, "since the backup", r.line).Results)
+	r.Observe(fixes[1])
+	turns(r.Bundle)
+	return r
+}
+
+// finish finishes the restore, as far as payments are answered, and resumes releases.
+func (r *restoredStorm) finish(t *testing.T) {
+	t.Helper()
+	_, err := r.Service.FinishRestore(t.Context(), r.Operator, model.RestoreRequest{Reason: "Answered.", WithoutReports: true})
+	require.NoError(t, err)
+	require.NoError(t, resume(t, r.Bundle, false))
+	turns(r.Bundle)
+}
+
+func (r *restoredStorm) parts() []wire.Payout { return r.OnlyClaim(r.policy).Payouts }
+
+func requireMismatched(t *testing.T, payouts []wire.Payout) {
+	t.Helper()
+	require.Len(t, payouts, 2)
+	for _, payout := range payouts {
+		require.Equal(t, "blocked", payout.Status)
+		require.Equal(t, "rail_mismatch", *payout.BlockedReason)
+	}
+}
+
+func TestPaymentAboveItsPartBarsEveryPartOfTheClaim(t *testing.T) {
+	t.Parallel()
+	r := restoreStorm(t)
+	answerFindings(t, r.Bundle)
+	r.finish(t)
+	require.Empty(t, r.Rail.Orders, "the bank has paid the whole limit")
+	requireMismatched(t, r.parts())
+}
+
+// Both parts are known when the report arrives.
+func TestPaymentAboveItsPartBlocksThePartsThatWait(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy := b.Cover("cyclone-circle", nil)
+	fixes := stormInParts(b.Now())
+	b.After(13 * time.Hour)
+	for _, fix := range fixes {
+		b.Observe(fix)
+		b.Work()
+	}
+	paid := line(b, b.OnlyClaim(policy).Payouts[0], "settled")
+	paid.Amount = policy.Limit
+	require.Equal(t, map[string]int{"amount": 1}, reconcile(t, b, "monday", paid).Results)
+	requireMismatched(t, b.OnlyClaim(policy).Payouts)
+}
+
+func TestRestoreIsNotFinishedWhileAReportedAmountDiffers(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"amount", "beneficiary", "state"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			r := restoreStorm(t)
+			execute(t, r.Bundle, "update findings set kind = $1", kind)
+			in := model.RestoreRequest{Reason: "Answered.", WithoutReports: true}
+			_, err := r.Service.FinishRestore(t.Context(), r.Operator, in)
+			require.ErrorContains(t, err, "1 payments that the rail reported since the restore differ")
+			execute(t, r.Bundle, "update findings set closed_at = now(), closed_by = 'olive', closed_reason = 'Answered.'")
+			must(r.Service.FinishRestore(t.Context(), r.Operator, in))
+			execute(t, r.Bundle, "update findings set closed_at = null, closed_by = null, closed_reason = null")
+			require.ErrorContains(t, resume(t, r.Bundle, true), "1 payments that the rail reported since the restore differ")
+			execute(t, r.Bundle, "update findings set created_at = (select begun_at from database_restores) - interval '1 second'")
+			require.NoError(t, resume(t, r.Bundle, false), "it was made before the restore")
+		})
+	}
+}
+
+// A part is paid again after an operator has answered the report, or after the money came
+// back; and not before.
+func TestPartBarredByAnExcessIsReplacedOnceThatIsAnswered(t *testing.T) {
+	t.Parallel()
+	for name, answer := range map[string]func(*testing.T, *restoredStorm){
+		"by an operator": func(t *testing.T, r *restoredStorm) {
+			t.Helper()
+			answerFindings(t, r.Bundle)
+		},
+		"by a return": func(t *testing.T, r *restoredStorm) {
+			t.Helper()
+			back := r.line
+			back.Status, back.At = "returned", back.At.Add(time.Hour)
+			reconcile(t, r.Bundle, "the return", back)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := restoreStorm(t)
+			require.NotEmpty(t, findings(t, r.Bundle))
+			second := r.parts()[1]
+			if second.Status == "pending" { // it is blocked at the latest when it would be sent
+				paid := line(r.Bundle, r.parts()[0], "settled")
+				paid.Amount, paid.Reference, paid.At = r.policy.Limit, "once more", r.line.At
+				reconcile(t, r.Bundle, "blocks", paid)
+				second = r.parts()[1]
+			}
+			_, err := resolve(t, r.Bundle, second, model.PayoutCancelled, "", false)
+			require.ErrorContains(t, err, "close its finding of kind amount")
+			answer(t, r)
+			must(resolve(t, r.Bundle, second, model.PayoutCancelled, "", false))
+			answerFindings(t, r.Bundle)
+			r.finish(t)
+			again := r.parts()[2]
+			must(approve(t, r.Bundle, "ann", again))
+			turns(r.Bundle)
+			require.Len(t, r.Rail.Orders, 1)
+			require.Equal(t, again.Amount, r.Rail.Orders[0].Amount)
+		})
+	}
+}
