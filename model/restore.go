@@ -3,6 +3,8 @@ package model
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -82,6 +84,9 @@ type RestoreRequest struct {
 	Rail            string
 	SettlementDelay time.Duration
 	WithoutReports  bool // an operator compared the rail's statement instead
+	// AcceptedDays are the days, as RAIL/YYYY-MM-DD, that have no report and whose payments
+	// an operator compared with the rail's statement.
+	AcceptedDays []string
 }
 
 // BeginRestore says that the database was restored from a backup: payouts stay stopped,
@@ -109,8 +114,8 @@ func (s *Service) BeginRestore(ctx context.Context, actor Actor, in RestoreReque
 }
 
 // FinishRestore says that what the rail paid after the backup is settled: its reports are
-// applied up to the day that confirms the last order before the restore, and every payment
-// in them that the database did not know is answered. Events are numbered again; payouts
+// applied for every day from the last heartbeat to the one that confirms the last order
+// before the restore, and every payment in them that the database did not know is answered. Events are numbered again; payouts
 // go on when releases are resumed. Operators only. Errors: validation_failed,
 // state_conflict.
 func (s *Service) FinishRestore(ctx context.Context, actor Actor, in RestoreRequest) (*Restore, error) {
@@ -188,20 +193,39 @@ func (u *unit) requireSettled(ctx context.Context, row *restoreRow, in RestoreRe
 	if err := u.requireNoDifferences(ctx, *row.BegunAt); err != nil || in.WithoutReports {
 		return err
 	}
-	var missing *string
-	err := u.NewRaw(`select string_agg(r.rail, ', ' order by r.rail) from (
-			select ?0 as rail where ?0 <> ''
-			union select a.rail from payout_attempts a, clock c, database_identity d where a.started_at - c.shift > d.heartbeat_at - interval '60 days') r
-		where not exists (select from rail_report_days d, clock c where d.rail = r.rail and d.day >= ((?1::timestamptz - c.shift) at time zone 'UTC')::date)`,
-		in.Rail, row.BegunAt.Add(in.SettlementDelay)).Scan(ctx, &missing)
-	switch {
-	case err != nil:
-		return fmt.Errorf("read the days of reports: %w", err)
-	case missing != nil:
-		return Fail(CodeStateConflict, "%s has not reported the day that confirms what was paid right before the restore: payments after the backup may be unknown. "+
-			"Wait for the report, or compare the bank's statement and say --without-reports.", *missing)
+	missing, err := u.daysWithoutReport(ctx, row, in)
+	if err != nil {
+		return err
+	}
+	isMissing := func(day string) bool { return slices.Contains(missing, day) }
+	if needless := slices.DeleteFunc(slices.Clone(in.AcceptedDays), isMissing); len(needless) > 0 {
+		return Fail(CodeStateConflict, "%s: the day has a report, or none is needed; accept only days that have none.", strings.Join(needless, ", "))
+	}
+	missing = slices.DeleteFunc(missing, func(day string) bool { return slices.Contains(in.AcceptedDays, day) })
+	if n := len(missing); n > 0 {
+		return Fail(CodeStateConflict, "%d days have no report, so payments after the backup may be unknown: %s. Wait for the reports, "+
+			"or compare the bank's statement of these days and accept each by name: --accept-day %s.", n, strings.Join(missing[:min(n, maxDaysShown)], ", "), missing[0])
 	}
 	return nil
+}
+
+// maxDaysShown is how many days without a report an error names.
+const maxDaysShown = 100
+
+// daysWithoutReport returns the days, as RAIL/YYYY-MM-DD, of which no report was applied,
+// from the last heartbeat before the restore to the day that confirms the last payment
+// before it.
+func (u *unit) daysWithoutReport(ctx context.Context, row *restoreRow, in RestoreRequest) (days []string, err error) {
+	err = u.NewRaw(`select r.rail || '/' || to_char(m.day, 'YYYY-MM-DD') from (
+			select ?0 as rail where ?0 <> ''
+			union select a.rail from payout_attempts a, clock c, database_identity d where a.started_at - c.shift > d.heartbeat_at - interval '60 days') r,
+		database_identity d, clock c, generate_series(date_trunc('day', d.heartbeat_at at time zone 'UTC'), (?1::timestamptz - c.shift) at time zone 'UTC', interval '1 day') as m (day)
+		where not exists (select from rail_report_days t where t.rail = r.rail and t.day = m.day::date and t.report_id is not null) order by 1`,
+		in.Rail, row.BegunAt.Add(in.SettlementDelay)).Scan(ctx, &days)
+	if err != nil {
+		return nil, fmt.Errorf("read the days of reports: %w", err)
+	}
+	return days, nil
 }
 
 // requireNoUnknownPayments refuses while the rail reports payments that the database does

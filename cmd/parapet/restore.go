@@ -45,6 +45,10 @@ func restoreCommand(ctx context.Context, args []string, out io.Writer) error {
 	}
 	if args[0] == "finish" {
 		set.BoolVar(&in.WithoutReports, "without-reports", false, "the bank's statement was compared by hand, because the rail does not report what it paid")
+		set.Func("accept-day", "`RAIL/YYYY-MM-DD` of a day that has no report and was compared with the bank's statement by hand; repeat it for each day", func(day string) error {
+			in.AcceptedDays = append(in.AcceptedDays, day)
+			return nil
+		})
 	}
 	if err := parseOnly(set, args[1:]); err != nil {
 		return err
