@@ -153,3 +153,18 @@ func TestTheFileStoreKnowsAHistoryThatWasCutOff(t *testing.T) {
 	require.EqualValues(t, 6, answered.Lost[0].Sequence)
 	require.Equal(t, 1, answered.Lost[0].Generation)
 }
+
+// A reader that has read beyond the restore, in pages, gives the generation of its last
+// event; the checks that end every test do so too.
+func TestFeedIsReadInPagesBeyondARestore(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	numberedQuotes(t, b, 1)
+	must(b.Service.BeginRestore(t.Context(), b.Operator, model.RestoreRequest{Reason: "The disk broke."}))
+	must(b.Service.FinishRestore(t.Context(), b.Operator, model.RestoreRequest{Reason: "Nothing was paid.", WithoutReports: true}))
+	numberedQuotes(t, b, model.MaxPageSize+1)
+	list, err := feedAfter(t, b, model.MaxPageSize, 2, model.PageRequest{})
+	require.NoError(t, err)
+	require.Len(t, list.Data, 2)
+	b.Consistent()
+}

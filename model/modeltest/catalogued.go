@@ -19,11 +19,11 @@ func (b *Bundle) catalogued() {
 	var partners []string
 	require.NoError(b.t, b.DB.Bun.NewRaw("select distinct partner from event_numbers").Scan(b.ctx, &partners))
 	for _, partner := range partners {
-		for after := int64(0); ; {
-			page, err := b.Service.ListEvents(b.ctx, b.Operator, model.EventFilter{Partner: partner, After: after}, model.PageRequest{Limit: model.MaxPageSize})
+		for after, generation := int64(0), 0; ; {
+			page, err := b.Service.ListEvents(b.ctx, b.Operator, model.EventFilter{Partner: partner, After: after, Generation: generation}, model.PageRequest{Limit: model.MaxPageSize})
 			require.NoError(b.t, err)
 			for _, event := range page.Data {
-				after = event.Sequence
+				after, generation = event.Sequence, event.Generation
 				b.asDescribed(event)
 			}
 			if !page.HasMore {
