@@ -35,6 +35,9 @@ func (r RailIdentity) column() *string {
 	return new(r.ID())
 }
 
+// recipient is the identity as orders name it.
+func (r RailIdentity) recipient() recipient { return recipient{r.Name, orEmpty(r.column())} }
+
 // identityRow is an identity that orders went to. Insert-only but for its bank.
 type identityRow struct {
 	bun.BaseModel `bun:"table:rail_identities,alias:ri"`

@@ -112,7 +112,7 @@ func (s *Service) BeginRelease(ctx context.Context, rail RailIdentity, partner, 
 		}
 		u.keepPayouts(slice)
 		if order = orders[0]; order != nil {
-			u.keepAttempts(order.heldBy(rail), orders, nil)
+			u.keepAttempts(order.heldBy(rail).recipient(), orders, nil)
 		}
 		return nil
 	})

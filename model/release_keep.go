@@ -89,7 +89,7 @@ func (u *unit) keepPayouts(slice []outgoing) {
 
 // keepAttempts writes the intents of orders; with their answers, when the rail has
 // answered in the same transaction.
-func (u *unit) keepAttempts(rail RailIdentity, orders []*Release, answers []RailAnswer) {
+func (u *unit) keepAttempts(to recipient, orders []*Release, answers []RailAnswer) {
 	n := len(orders)
 	ids, partners, numbers, keys := make([]uuid.UUID, n), make([]string, n), make([]int, n), make([]string, n)
 	ended, outcomes, codes, references := make([]*time.Time, n), make([]*string, n), make([]*string, n), make([]*string, n)
@@ -102,7 +102,7 @@ func (u *unit) keepAttempts(rail RailIdentity, orders []*Release, answers []Rail
 	}
 	u.later.Queue(`insert into payout_attempts (payout_id, partner, number, key, ended_at, outcome, code, provider_reference, rail, rail_identity, started_at)
 		select n.*, $9, $10, $11 from unnest($1::uuid[], $2::text[], $3::int[], $4::text[], $5::timestamptz[], $6::text[], $7::text[], $8::text[]) as n`,
-		ids, partners, numbers, keys, ended, outcomes, codes, references, rail.Name, rail.column(), u.now)
+		ids, partners, numbers, keys, ended, outcomes, codes, references, to.rail, textOrNil(to.bank), u.now)
 }
 
 // endAttempt writes what a call brought. What is definite stands above doubt, also

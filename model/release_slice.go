@@ -93,7 +93,7 @@ func (u *unit) enter(ctx context.Context, rail RailIdentity, slice []outgoing, o
 			return nil, err
 		}
 	}
-	u.keepAttempts(rail, going, answers)
+	u.keepAttempts(rail.recipient(), going, answers)
 	return ended, nil
 }
 

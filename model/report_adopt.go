@@ -76,13 +76,13 @@ func (m *matching) sending(ctx context.Context, out outgoing, line *lineRow) (Li
 // codeReported is the code of an attempt that only the rail's report knows.
 const codeReported = "reported"
 
-// adoptAttempt records the order that the rail was given.
+// adoptAttempt records the order that the rail was given, with the bank that reports it.
 func (m *matching) adoptAttempt(row *payoutRow, line *lineRow, answer RailAnswer) {
 	row.Attempts++
 	row.Provider = &line.Rail
 	m.given[line.Key] = []recipient{{line.Rail, line.bank}}
 	order := &Release{Partner: row.Partner, PayoutID: nounPayout.id(row.ID), Attempt: row.Attempts, Key: line.Key}
-	m.keepAttempts(RailIdentity{Name: line.Rail}, []*Release{order}, []RailAnswer{answer})
+	m.keepAttempts(recipient{line.Rail, line.bank}, []*Release{order}, []RailAnswer{answer})
 }
 
 // refuseUnsent takes a refusal of an unsent payout. A held one stays as it is: an
