@@ -38,9 +38,23 @@ func (w *writeFiles) Work(ctx context.Context, _ *river.Job[WriteFiles]) error {
 	if stopped, err := w.service.Stopped(ctx); err != nil || stopped {
 		return err // what was accepted waits for the next file
 	}
-	err := writer.WriteDue(ctx, func(ctx context.Context) (context.Context, rail.Permit, error) { return w.service.BeginSend(ctx) })
+	err := writer.WriteDue(ctx, w.permit)
 	if errors.Is(err, model.ErrReleasesStopped) {
 		return nil // the rest waits, too
 	}
 	return err
+}
+
+// permit lets one file leave, after a heartbeat. A bank that takes files remembers no keys;
+// a database that loses the orders of a file in a failover loses the later heartbeat too,
+// and so is noticed before it pays them again in another file.
+func (w *writeFiles) permit(ctx context.Context) (context.Context, rail.Permit, error) {
+	restore, err := w.service.RecordHeartbeat(ctx)
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case restore != nil:
+		return nil, nil, model.ErrReleasesStopped
+	}
+	return w.service.BeginSend(ctx)
 }

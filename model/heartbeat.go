@@ -19,7 +19,8 @@ import (
 
 const (
 	// HeartbeatEvery is how often workers record a heartbeat: the most that can be lost
-	// in a failover unnoticed.
+	// in a failover unnoticed. Of files for a bank nothing is: a heartbeat is recorded
+	// before each of them leaves.
 	HeartbeatEvery = 5 * time.Second
 	// maxHeartbeatLag is how many heartbeats the file store may be behind a database that
 	// lost nothing when it moved.

@@ -1,0 +1,47 @@
+package jobs
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/internal/filestore"
+	"parapet/model"
+	"parapet/model/modeltest"
+)
+
+// A standby takes over that lacks the last write before a file left: the heartbeat of the
+// file shows it, and no other file is written.
+func TestFailoverThatLosesTheOrdersOfAFileWritesNoOtherFile(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	files, folder := s.files()
+	s.fleet(3)
+	require.NoError(t, s.slice(files))
+	store, err := filestore.OpenFolder(s.Files)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, store.Close()) })
+	s.Service, err = model.New(model.Config{DB: s.DB, Queue: modeltest.Queue{}, Files: store, Keys: modeltest.Keys()})
+	require.NoError(t, err)
+	_, err = s.Service.RecordHeartbeat(t.Context())
+	require.NoError(t, err)
+	var before int64
+	require.NoError(t, s.pool.QueryRow(t.Context(), "select heartbeat from database_identity").Scan(&before))
+	require.NoError(t, s.write(files))
+	require.Len(t, written(t, folder), 1)
+
+	for _, lost := range []string{
+		"update bank_entries set batch_id = null",
+		"delete from bank_batches",
+	} {
+		_, err = s.pool.Exec(t.Context(), lost)
+		require.NoError(t, err)
+	}
+	_, err = s.pool.Exec(t.Context(), "update database_identity set heartbeat = $1", before)
+	require.NoError(t, err)
+	require.NoError(t, s.write(files))
+	require.Len(t, written(t, folder), 1, "the orders are in the first file")
+	signs, err := s.Service.RestoreSigns(t.Context())
+	require.NoError(t, err)
+	require.Contains(t, signs, "heartbeat")
+}
