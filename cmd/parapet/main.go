@@ -34,7 +34,7 @@ func commands() []command {
 		{"statement", "write what moved in the ledger as CSV", statement},
 		{"verify-events", "prove that no event was changed, lost or cut off", verifyEvents},
 		{"ops", "call an operation of operators on a running server; ops help lists them", ops},
-		{"rail", "rail identities and rail adopt: tell that a new address is the same bank", railCommand},
+		{"rail", "rail identities and rail adopt: tell that a new address is the same bank; rail unseal: write a file again that the bank does not have", railCommand},
 		{"restore", "answer for a database that was restored from a backup: begin, finish, dismiss, status", restoreCommand},
 		{"doctor", "check the configuration and everything it names, and say what to do", doctor},
 		{"keys", "keys rotate: seal every kept secret anew with the first key", keysCommand},

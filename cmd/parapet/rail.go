@@ -20,6 +20,7 @@ import (
 	"parapet/jobs/rail/httprail"
 	"parapet/jobs/rail/iso20022"
 	"parapet/jobs/rail/nacha"
+	"parapet/model"
 )
 
 // openRail is the rail that PARAPET_RAIL names.
@@ -135,11 +136,36 @@ func (a *app) railDoors() map[string]http.Handler {
 }
 
 // railCommand shows the banks that orders went to and declares two of them to be one,
-// by the operations of the same meaning.
+// by the operations of the same meaning; unseal works on the database itself.
 func railCommand(ctx context.Context, args []string, out io.Writer) error {
+	if len(args) > 0 && args[0] == "unseal" {
+		return unsealCommand(ctx, args[1:], out)
+	}
 	operations := map[string]string{"identities": "rail-identities", "adopt": "adopt-rail"}
 	if len(args) == 0 || operations[args[0]] == "" {
-		return errors.New("use rail identities or rail adopt; rail adopt --help lists its flags")
+		return errors.New("use rail identities, rail adopt or rail unseal; rail adopt --help lists its flags")
 	}
 	return ops(ctx, append([]string{operations[args[0]]}, args[1:]...), out)
+}
+
+// unsealCommand lets a file be written again with other orders, which the bank does not
+// have.
+func unsealCommand(ctx context.Context, args []string, out io.Writer) error {
+	var in model.UnsealRequest
+	set := flags("rail unseal")
+	set.StringVar(&in.Batch, "batch", "", "the file's name without its extension, such as PPT-20261122-0123456789AB")
+	set.StringVar(&in.Reason, "reason", "", "who at the bank said that it does not have the file, for the audit log")
+	if err := parseOnly(set, args); err != nil {
+		return err
+	}
+	service, closeDomain, err := openWithFiles(ctx)
+	if err != nil {
+		return err
+	}
+	defer closeDomain()
+	if err := service.UnsealBankFile(ctx, shell("rail unseal"), in); err != nil {
+		return err
+	}
+	_, _ = fmt.Fprintf(out, "%s is written again with the orders that can still be paid, after: parapet ops resume-releases\n", in.Batch)
+	return nil
 }

@@ -21,7 +21,7 @@ var (
 	// errChanged says that an order is not what the books accepted.
 	errChanged = errors.New("an order is not what was accepted; it is set aside and goes into no file")
 	// ErrSealed says that a batch's file may have been put already, with other orders.
-	ErrSealed = errors.New("the batch is sealed: its file may be with the bank, with other orders than now; a person has to look")
+	ErrSealed = errors.New("the batch is sealed: its file may be with the bank, with other orders than now; ask the bank for it, and see parapet rail unseal")
 )
 
 // WriteDue cuts what was accepted into batches and writes the files that are
@@ -152,25 +152,37 @@ func (r *Rail) unwritable(batch Batch) (keys []string) {
 	return keys
 }
 
-// put stores the file of a batch, sealed before it leaves. A batch whose orders were
-// all set aside has no file.
+// put stores the file of a batch, sealed before it leaves. The permit comes first: a
+// batch whose file was not permitted to leave is not sealed, so that its orders can still
+// be set aside. A batch whose orders were all set aside has no file.
 func (r *Rail) put(ctx context.Context, batch Batch, text *bytes.Buffer, permits rail.Permits) error {
 	sum := sha256.Sum256(text.Bytes())
 	digest := hex.EncodeToString(sum[:])
+	if len(batch.Orders) == 0 {
+		if err := r.seal(ctx, batch, digest); err != nil {
+			return err
+		}
+		return r.Books.Written(ctx, batch.ID, digest)
+	}
+	leaving, permit, err := permits(ctx)
+	if err != nil {
+		return fmt.Errorf("write batch %s: %w", batch.ID, err)
+	}
+	defer permit.End()
+	if err := r.seal(ctx, batch, digest); err != nil {
+		return err
+	}
+	if err := r.Store.Put(leaving, "out/"+batch.ID+"."+r.Format.Extension(), &permitted{leaving, text, permit}); err != nil {
+		return err
+	}
+	return r.Books.Written(ctx, batch.ID, digest)
+}
+
+func (r *Rail) seal(ctx context.Context, batch Batch, digest string) error {
 	if err := r.Books.Seal(ctx, batch.ID, digest, len(batch.Orders)); err != nil {
 		return fmt.Errorf("seal batch %s: %w", batch.ID, err)
 	}
-	if len(batch.Orders) > 0 {
-		leaving, permit, err := permits(ctx)
-		if err != nil {
-			return fmt.Errorf("write batch %s: %w", batch.ID, err)
-		}
-		defer permit.End()
-		if err := r.Store.Put(leaving, "out/"+batch.ID+"."+r.Format.Extension(), &permitted{leaving, text, permit}); err != nil {
-			return err
-		}
-	}
-	return r.Books.Written(ctx, batch.ID, digest)
+	return nil
 }
 
 // permitted reads a file that may leave. It asks once more before it ends: a store
