@@ -24,7 +24,7 @@ func TestPayoutsOfMergedClaimsAreComparedWithoutTheFirst(t *testing.T) {
 		b.Work()
 	}
 	claims := b.Claims(policy)
-	_, err := b.DB.Pool.Exec(t.Context(), "update payouts set status = 'cancelled', next_attempt_at = null where id = (select id from payouts order by id limit 1)")
+	_, err := b.DB.Pool.Exec(t.Context(), "update payouts set status = 'cancelled', released_at = null, next_attempt_at = null where id = (select id from payouts order by id limit 1)")
 	require.NoError(t, err)
 	joined := modeltest.Quake("us1", at, epicentre, "6.4")
 	joined.Aliases = []string{"us2", "us3"}
