@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/shopspring/decimal"
 	"github.com/stretchr/testify/require"
 
 	"parapet/model"
@@ -51,7 +52,9 @@ func TestATriggerThatIsNotMetSaysByHowMuch(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	policy := b.Cover("quake-circle", nil)
-	b.Observe(
+	deep := modeltest.Quake("deep", b.Now(), hualien, "6.9")
+	deep.Measures["depth"] = wire.Measure{Value: policy.Cover.Trigger.MaximumDepthKM.Add(decimal.NewFromInt(50)).String(), Unit: "km"}
+	b.Observe(deep,
 		modeltest.Quake("weak", b.Now(), epicentre, "5.9"),
 		modeltest.Quake("far", b.Now(), hazard.Point{Latitude: 25.5, Longitude: 121.6}, "7.4"),
 	)
@@ -69,6 +72,9 @@ func TestATriggerThatIsNotMetSaysByHowMuch(t *testing.T) {
 	require.Equal(t, "outside_place", far.Extra["reason"])
 	require.InDelta(t, 169, *far.Extra["distance_km"].(*float64), 1)
 	require.Equal(t, &wire.Measure{Value: fmt.Sprintf("%.2f", *far.Extra["distance_km"].(*float64)-50), Unit: "km"}, far.Extra["missed_by"], "outside the circle of 50 km")
+	below := open("deep")
+	require.Equal(t, &wire.Measure{Value: "50", Unit: "km"}, below.Extra["missed_by"])
+	require.Contains(t, below.Detail, "it was "+deep.Measures["depth"].Value+" km deep")
 	require.Equal(t, model.CodeNotFound, open("unknown").Code)
 	require.Zero(t, b.Rows()["claims"])
 }

@@ -112,27 +112,53 @@ func publicStage(s trigger.Stage) DeterminationStage {
 // needed to see why.
 func missed(p *policyRow, facts trigger.Occurrence, d trigger.Determination) *Error {
 	public := publicDetermination(p, facts, d)
-	e := Fail(CodeTriggerNotMet, "The trigger is not met: %s.", reasonSentence(d, public))
+	e := Fail(CodeTriggerNotMet, "The trigger is not met: %s.", reasonClause(p, facts, d, public))
 	e.Extra = map[string]any{
-		"reason": string(d.Reason), "index": public.Index, "threshold": public.Threshold, "missed_by": missedBy(d, public),
+		"reason": string(d.Reason), "index": public.Index, "threshold": public.Threshold, "missed_by": missedBy(p, facts, d, public),
 		"distance_km": d.DistanceKM, "stage": public.Stage,
 	}
 	return e
 }
 
-// missedBy is how far the index is from the threshold, or how far outside the circle it
-// happened; nil when neither was missed by a number.
-func missedBy(d trigger.Determination, public wire.Determination) *wire.Measure {
+// missedBy is how far the index is from the threshold, how far outside the circle it
+// happened, or how far below the covered depth; nil when none was missed by a number.
+func missedBy(p *policyRow, facts trigger.Occurrence, d trigger.Determination, public wire.Determination) *wire.Measure {
 	switch {
 	case d.Missed.IsPositive():
 		return &wire.Measure{Value: d.Missed.String(), Unit: public.Threshold.Unit}
-	case d.Reason == trigger.OutsidePlace && d.DistanceKM != nil && d.RadiusKM != nil && *d.DistanceKM > *d.RadiusKM:
+	case d.Reason != trigger.OutsidePlace:
+		return nil
+	case outsideCircle(d):
 		return &wire.Measure{Value: decimal.NewFromFloat(*d.DistanceKM - *d.RadiusKM).StringFixed(2), Unit: "km"}
+	case tooDeep(p, facts):
+		return &wire.Measure{Value: facts.Quake.DepthKM.Sub(*p.Cover.Trigger.MaximumDepthKM).String(), Unit: "km"}
 	}
 	return nil
 }
 
-func reasonSentence(d trigger.Determination, public wire.Determination) string {
+func outsideCircle(d trigger.Determination) bool {
+	return d.DistanceKM != nil && d.RadiusKM != nil && *d.DistanceKM > *d.RadiusKM
+}
+
+func tooDeep(p *policyRow, facts trigger.Occurrence) bool {
+	limit := p.Cover.Trigger.MaximumDepthKM
+	return limit != nil && facts.Quake != nil && facts.Quake.DepthKM != nil && facts.Quake.DepthKM.GreaterThan(*limit)
+}
+
+// outsidePlaceClause says in which way an occurrence lies outside the insured place.
+func outsidePlaceClause(p *policyRow, facts trigger.Occurrence, d trigger.Determination) string {
+	switch {
+	case outsideCircle(d):
+		return fmt.Sprintf("it happened %.2f km outside the insured circle of %g km", *d.DistanceKM-*d.RadiusKM, *d.RadiusKM)
+	case tooDeep(p, facts):
+		return fmt.Sprintf("it was %s km deep; the policy covers earthquakes down to %s km", facts.Quake.DepthKM, p.Cover.Trigger.MaximumDepthKM)
+	default:
+		return "nothing that the policy covers was measured at the insured place"
+	}
+}
+
+// reasonClause says why the trigger is not met, for a sentence that begins with that.
+func reasonClause(p *policyRow, facts trigger.Occurrence, d trigger.Determination, public wire.Determination) string {
 	switch d.Reason {
 	case trigger.ThresholdNotMet:
 		if d.Missed.GreaterThan(decimal.Zero) && public.Index != nil {
@@ -142,7 +168,7 @@ func reasonSentence(d trigger.Determination, public wire.Determination) string {
 	case trigger.OutsidePeriod:
 		return "it happened outside the period of cover"
 	case trigger.OutsidePlace:
-		return "it happened outside the insured place"
+		return outsidePlaceClause(p, facts, d)
 	case trigger.WaitingPeriod:
 		return "it happened in the waiting period"
 	case trigger.EvidenceNeeded:

@@ -91,7 +91,7 @@ func TestWhyNothingIsPaid(t *testing.T) {
 		"too far": {
 			model.AsIfEarthquake{Location: far, Magnitude: "8"},
 			[]string{"outside_place"},
-			"That is outside the insured circle of 50 km: 63.50 km too far.",
+			"It happened 63.50 km outside the insured circle of 50 km.",
 		},
 		"too deep": {
 			model.AsIfEarthquake{Location: epicentre, Magnitude: "8", DepthKM: new("300")},

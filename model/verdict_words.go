@@ -3,6 +3,7 @@ package model
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"parapet/model/hazard"
@@ -23,7 +24,7 @@ func (v *verdict) public() *wire.Explanation {
 		DistanceKM: said.DistanceKM, RadiusKM: v.d.RadiusKM, Stage: said.Stage,
 		Reasons: v.reasons(), Sentences: v.sentences(said),
 	}
-	e.MissedBy = missedBy(v.d, said)
+	e.MissedBy = missedBy(p, v.facts, v.d, said)
 	if v.claim != nil {
 		e.Claim = new(briefOf(v.claim.ID, v.claim.Status))
 	}
@@ -98,7 +99,7 @@ func (v *verdict) termsSentence(said wire.Determination) string {
 		return fmt.Sprintf("It reaches the threshold of %s %s, which pays a share of %s of the limit of %s: %s.",
 			said.Threshold.Value, said.Threshold.Unit, said.Factor, limit, said.Amount)
 	case trigger.ThresholdNotMet:
-		return fmt.Sprintf("The trigger is not met: %s.", reasonSentence(v.d, said))
+		return fmt.Sprintf("The trigger is not met: %s.", reasonClause(p, v.facts, v.d, said))
 	case trigger.OutsidePeriod:
 		return fmt.Sprintf("It happened outside the period of cover, from %s to %s: at %s.",
 			p.EffectiveAt.Format(time.RFC3339Nano), p.ends().Format(time.RFC3339Nano), v.d.OccurredAt.UTC().Format(time.RFC3339Nano))
@@ -129,12 +130,9 @@ func (v *verdict) placeSentence() string {
 		return "So no trigger is met by it."
 	case v.isWindow():
 		return "Only its claim tells what it paid."
-	case v.d.DistanceKM != nil && v.d.RadiusKM != nil && *v.d.DistanceKM > *v.d.RadiusKM:
-		return fmt.Sprintf("That is outside the insured circle of %g km: %.2f km too far.", *v.d.RadiusKM, *v.d.DistanceKM-*v.d.RadiusKM)
-	case v.d.DistanceKM != nil && v.facts.Quake != nil && v.facts.Quake.DepthKM != nil && v.policy.Cover.Trigger.MaximumDepthKM != nil:
-		return fmt.Sprintf("It was %s km deep; the policy covers earthquakes down to %s km.", v.facts.Quake.DepthKM, v.policy.Cover.Trigger.MaximumDepthKM)
 	default:
-		return "Nothing that the policy covers was measured at the insured place."
+		clause := outsidePlaceClause(v.policy, v.facts, v.d)
+		return strings.ToUpper(clause[:1]) + clause[1:] + "."
 	}
 }
 
