@@ -150,7 +150,7 @@ func (j *judging) open(p *policyRow, d trigger.Determination) error {
 	if err := j.observed(p, row, d); err != nil {
 		return err
 	}
-	if err := j.say(row, det, EventClaimOpened, "The claim was opened because the trigger is met.", map[string]any{"determination": det.Body}); err != nil {
+	if err := j.say(row, det, EventClaimOpened, openedSentence(j.facts, d), map[string]any{"determination": det.Body}); err != nil {
 		return err
 	}
 	return j.decide(p, row, det, d)

@@ -21,7 +21,7 @@ func (j *judging) rule(p *policyRow, row *claimRow, det *determinationRow, decis
 	if err != nil {
 		return err
 	}
-	err = j.say(row, det, event, decisionSentence(row), map[string]any{"decision": row.public(claimParts{}).Decision, "amount": row.money(row.Amount)})
+	err = j.say(row, det, event, decisionSentence(row, j.facts), map[string]any{"decision": row.public(claimParts{}).Decision, "amount": row.money(row.Amount)})
 	if err != nil || decision.Outcome != adjudicate.Approve {
 		return err
 	}

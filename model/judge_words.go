@@ -5,6 +5,7 @@ import (
 
 	"parapet/model/money"
 	"parapet/model/trigger"
+	"parapet/model/wire"
 )
 
 func observedSentence(p *policyRow, facts trigger.Occurrence, d trigger.Determination) string {
@@ -13,22 +14,76 @@ func observedSentence(p *policyRow, facts trigger.Occurrence, d trigger.Determin
 		what = "The supposed event"
 	}
 	if public := publicDetermination(p, facts, d); public.Index != nil {
-		what += fmt.Sprintf(": %s %s %s", p.Cover.Trigger.Index, public.Index.Value, public.Index.Unit)
+		what += ": " + indexPhrase(p, *public.Index)
 	}
 	if d.DistanceKM != nil {
 		what += fmt.Sprintf(", %.2f km from the insured place's centre", *d.DistanceKM)
 	}
+	if d.Reason == trigger.EvidenceNeeded {
+		return what + fmt.Sprintf(" so far (%s).", missingDays(facts))
+	}
 	return what + fmt.Sprintf(" (%s values).", facts.Stage)
 }
 
-func decisionSentence(row *claimRow) string {
+// indexPhrase is a value of the policy's index as a phrase: magnitude 6.4 mw.
+func indexPhrase(p *policyRow, m wire.Measure) string {
+	switch p.Cover.Trigger.Index {
+	case "precipitation_sum":
+		return fmt.Sprintf("%s %s of rain", m.Value, m.Unit)
+	case "sustained_wind":
+		return fmt.Sprintf("a wind of %s %s", m.Value, m.Unit)
+	default:
+		return fmt.Sprintf("%s %s %s", p.Cover.Trigger.Index, m.Value, m.Unit)
+	}
+}
+
+// openedSentence says why a claim was opened.
+func openedSentence(facts trigger.Occurrence, d trigger.Determination) string {
+	if d.Reason == trigger.EvidenceNeeded {
+		return fmt.Sprintf("A claim was opened: the rain known so far would pay, but %s.", missingDays(facts))
+	}
+	return "The claim was opened because the trigger is met."
+}
+
+// missingDays says how many days of a month or dekad are not known.
+func missingDays(facts trigger.Occurrence) string {
+	o := facts.Rain
+	period := "January 2006"
+	if o.Definition.Calendar != trigger.Month {
+		period = "the dekad from 2 January 2006"
+	}
+	if n := o.Missing(); n != 1 {
+		return fmt.Sprintf("%d days of %s are missing", n, o.First.Format(period))
+	}
+	return "1 day of " + o.First.Format(period) + " is missing"
+}
+
+// reasonPhrases say the reasons for which a claim waits or is declined.
+var reasonPhrases = map[ReasonCode]string{
+	ReasonThresholdNotMet:   "the trigger is not met",
+	ReasonOutsidePeriod:     "it happened outside the period of cover",
+	ReasonOutsidePlace:      "it happened outside the insured place",
+	ReasonWaitingPeriod:     "it happened in the waiting period",
+	ReasonLimitExhausted:    "nothing is left of the policy's limit",
+	ReasonDuplicateEvent:    "another claim may be for the same event",
+	ReasonSourceProvisional: "the source's values are not final",
+	ReasonSourceRetracted:   "the source retracted what it reported",
+	ReasonEvidenceNeeded:    "evidence is missing",
+	ReasonComplianceHold:    "compliance does not allow it",
+	ReasonOperatorDecision:  "an operator decided so",
+}
+
+func decisionSentence(row *claimRow, facts trigger.Occurrence) string {
 	switch row.Status {
 	case ClaimApproved:
 		return fmt.Sprintf("The claim was approved: %s is owed.", money.New(*row.Amount, row.Currency))
 	case ClaimDeferred:
-		return "The claim waits: " + row.ReasonCodes[0] + "."
+		if row.ReasonCodes[0] == string(ReasonEvidenceNeeded) && facts.Rain != nil && facts.Rain.Missing() > 0 {
+			return "The claim waits: " + missingDays(facts) + "."
+		}
+		return "The claim waits: " + reasonPhrases[ReasonCode(row.ReasonCodes[0])] + "."
 	case ClaimDeclined:
-		return "The claim was declined: " + row.ReasonCodes[len(row.ReasonCodes)-1] + "."
+		return "The claim was declined: " + reasonPhrases[ReasonCode(row.ReasonCodes[len(row.ReasonCodes)-1])] + "."
 	case ClaimOpened, ClaimWithdrawn, ClaimClosed:
 	}
 	return "The claim is " + string(row.Status) + "."

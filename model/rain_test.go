@@ -1,6 +1,7 @@
 package model_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -62,6 +63,13 @@ func parched(b *modeltest.Bundle) (policy *wire.Policy, first time.Time) {
 // month are the values of all days of a month, dry but for the first.
 func month(first time.Time, value string) []string {
 	return append([]string{value}, slices.Repeat([]string{"0"}, int(first.AddDate(0, 1, 0).Sub(first)/(24*time.Hour))-1)...)
+}
+
+func summaries(b *modeltest.Bundle, claim string) (sentences []string) {
+	for _, entry := range b.Timeline(claim) {
+		sentences = append(sentences, entry.Summary)
+	}
+	return sentences
 }
 
 func claimIDs(b *modeltest.Bundle, policy *wire.Policy) (ids []string) {
@@ -328,10 +336,18 @@ func TestMonthWithAMissingDayWaitsForIt(t *testing.T) {
 			require.Equal(t, []string{"evidence_needed"}, claim.Decision.ReasonCodes)
 			e := told(t, b, policy, model.OccurrenceRef{ID: &claim.Occurrence.ID})
 			require.Contains(t, e.Sentences[1], "missing days")
+			require.Equal(t, []string{
+				fmt.Sprintf("ghcn reported %s: 5 mm of rain so far (1 day of %s is missing).", claim.Occurrence.SourceEventID, first.Format("January 2006")),
+				fmt.Sprintf("A claim was opened: the rain known so far would pay, but 1 day of %s is missing.", first.Format("January 2006")),
+				fmt.Sprintf("The claim waits: 1 day of %s is missing.", first.Format("January 2006")),
+			}, summaries(b, claim.ID))
 			rain(b, policy, first.AddDate(0, 0, 9), value)
 			decided := b.OnlyClaim(policy)
 			require.Equal(t, claim.ID, decided.ID)
 			require.Equal(t, want, decided.Status)
+			if e = told(t, b, policy, model.OccurrenceRef{ID: &claim.Occurrence.ID}); want == "approved" {
+				require.Contains(t, e.Sentences[1], "7 mm is below the attachment of 10 mm, which pays a share of 0.3 of the limit")
+			}
 		})
 	}
 }

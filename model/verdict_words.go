@@ -96,8 +96,8 @@ func (v *verdict) termsSentence(said wire.Determination) string {
 	p, limit := v.policy, v.policy.Cover.Limit
 	switch v.d.Reason {
 	case trigger.ThresholdMet:
-		return fmt.Sprintf("It reaches the threshold of %s %s, which pays a share of %s of the limit of %s: %s.",
-			said.Threshold.Value, said.Threshold.Unit, said.Factor, limit, said.Amount)
+		return fmt.Sprintf("%s %s %s, which pays a share of %s of the limit of %s: %s.",
+			v.metClause(said), said.Threshold.Value, said.Threshold.Unit, said.Factor, limit, said.Amount)
 	case trigger.ThresholdNotMet:
 		return fmt.Sprintf("The trigger is not met: %s.", reasonClause(p, v.facts, v.d, said))
 	case trigger.OutsidePeriod:
@@ -114,13 +114,29 @@ func (v *verdict) termsSentence(said wire.Determination) string {
 	return v.placeSentence()
 }
 
+// metClause says on which side of the threshold or attachment the index lies.
+func (v *verdict) metClause(said wire.Determination) string {
+	terms := v.policy.Cover
+	isCurve := terms.Payout.Attach != nil
+	switch {
+	case isCurve && terms.Trigger.Direction == trigger.AtMost:
+		return fmt.Sprintf("%s %s is below the attachment of", said.Index.Value, said.Index.Unit)
+	case isCurve:
+		return fmt.Sprintf("%s %s is above the attachment of", said.Index.Value, said.Index.Unit)
+	case terms.Trigger.Direction == trigger.AtMost:
+		return fmt.Sprintf("%s %s is not above the threshold of", said.Index.Value, said.Index.Unit)
+	default:
+		return "It reaches the threshold of"
+	}
+}
+
 // rainSentence says which days make up the index.
 func (v *verdict) rainSentence(said wire.Determination) string {
 	first, last := v.d.FirstDay, v.d.LastDay
 	if first.IsZero() {
-		return fmt.Sprintf("%s measured no days at the station that count: the index is %s %s.", v.facts.Source, said.Index.Value, said.Index.Unit)
+		return fmt.Sprintf("%s measured no days at the station that count: %s.", v.facts.Source, indexPhrase(v.policy, *said.Index))
 	}
-	return fmt.Sprintf("%s measured %s %s at the station from %s to %s.", v.facts.Source, said.Index.Value, said.Index.Unit,
+	return fmt.Sprintf("%s measured %s at the station from %s to %s.", v.facts.Source, indexPhrase(v.policy, *said.Index),
 		first.Format(time.DateOnly), last.Format(time.DateOnly))
 }
 
