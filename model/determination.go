@@ -88,6 +88,9 @@ func publicDetermination(p *policyRow, facts trigger.Occurrence, d trigger.Deter
 	if d.Index != nil {
 		public.Index = &wire.Measure{Value: d.Index.String(), Unit: cmp.Or(facts.Unit, unit)}
 	}
+	if !d.FirstDay.IsZero() {
+		public.FirstDay, public.LastDay = new(d.FirstDay.Format(time.DateOnly)), new(d.LastDay.Format(time.DateOnly))
+	}
 	return public
 }
 

@@ -88,6 +88,8 @@ func TestSpellIsPaidOnceWhenItsDryDaysHavePassed(t *testing.T) {
 	rain(b, policy, first.AddDate(0, 0, 6), "0")
 	claim := b.OnlyClaim(policy)
 	require.Equal(t, "approved", claim.Status)
+	require.Equal(t, first.AddDate(0, 0, 1).Format(time.DateOnly), *claim.Determination.FirstDay)
+	require.Equal(t, first.AddDate(0, 0, 3).Format(time.DateOnly), *claim.Determination.LastDay)
 	require.Equal(t, "150", claim.Determination.Index.Value, "the day of binding is not wholly covered")
 	require.Equal(t, int64(2_500_000), claim.Amount.Amount)
 	require.Equal(t, first.AddDate(0, 0, 3), claim.Occurrence.OccurredAt, "the last of the three days")

@@ -51,7 +51,7 @@ func (s *story) quote(q wire.Quote) {
 	s.table(lines...)
 	b := q.Basis
 	_, _ = fmt.Fprintf(s.out, "\n   Priced on %s: %d years, %d events in the place, %d would have paid.\n", b.Dataset, b.Years, b.EventsInPlace, b.PayingEvents)
-	_, _ = fmt.Fprintf(s.out, "   A payout is expected every %s years.\n\n", b.ReturnPeriodYears.Round(1))
+	_, _ = fmt.Fprintf(s.out, "   A payout is expected every %s years: the price is smoothed in space, so events just outside the place count too.\n\n", b.ReturnPeriodYears.Round(1))
 	past := [][]any{{"as if", "event", "magnitude", "km", "factor", fmt.Sprintf("%15s", "would have paid")}}
 	for _, p := range q.History {
 		past = append(past, []any{p.OccurredAt.Format("2006-01-02"), p.SourceEventID, p.Index.Value, fmt.Sprintf("%5.1f", *p.DistanceKM), p.Factor, fmt.Sprintf("%15s", p.Payout)})

@@ -1359,6 +1359,52 @@ func (ec *executionContext) fieldContext_Determination_stage(_ context.Context, 
 	return graphql.NewScalarFieldContext("Determination", field, false, false, errors.New("field of type DeterminationStage does not have child fields"))
 }
 
+func (ec *executionContext) _Determination_firstDay(ctx context.Context, field graphql.CollectedField, obj *wire.Determination) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Determination_firstDay(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.FirstDay, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Determination_firstDay(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Determination", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Determination_lastDay(ctx context.Context, field graphql.CollectedField, obj *wire.Determination) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Determination_lastDay(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.LastDay, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Determination_lastDay(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Determination", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
 func (ec *executionContext) _Determination_sourceVersion(ctx context.Context, field graphql.CollectedField, obj *wire.Determination) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -2373,6 +2419,16 @@ func (ec *executionContext) _Determination(ctx context.Context, sel ast.Selectio
 		case "stage":
 			out.Values[i] = ec._Determination_stage(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "firstDay":
+			out.Values[i] = ec._Determination_firstDay(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "lastDay":
+			out.Values[i] = ec._Determination_lastDay(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "sourceVersion":

@@ -390,7 +390,9 @@ type ComplexityRoot struct {
 		Amount        func(childComplexity int) int
 		DistanceKM    func(childComplexity int) int
 		Factor        func(childComplexity int) int
+		FirstDay      func(childComplexity int) int
 		Index         func(childComplexity int) int
+		LastDay       func(childComplexity int) int
 		ReceiptHash   func(childComplexity int) int
 		SourceVersion func(childComplexity int) int
 		Stage         func(childComplexity int) int
@@ -3108,12 +3110,24 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Determination.Factor(childComplexity), true
+	case "Determination.firstDay":
+		if e.ComplexityRoot.Determination.FirstDay == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Determination.FirstDay(childComplexity), true
 	case "Determination.index":
 		if e.ComplexityRoot.Determination.Index == nil {
 			break
 		}
 
 		return e.ComplexityRoot.Determination.Index(childComplexity), true
+	case "Determination.lastDay":
+		if e.ComplexityRoot.Determination.LastDay == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Determination.LastDay(childComplexity), true
 	case "Determination.receiptHash":
 		if e.ComplexityRoot.Determination.ReceiptHash == nil {
 			break
@@ -9326,6 +9340,10 @@ type Determination {
   amount: Money!
   "Whether the source is final, where the product waits for that."
   stage: DeterminationStage!
+  "The first of the days at a station that make up the index, 2027-01-01; null where none do."
+  firstDay: String
+  "The last of these days, included."
+  lastDay: String
   "The revision of the source that decided."
   sourceVersion: String!
   "SHA-256 of the canonical terms."
@@ -10980,7 +10998,7 @@ type Explanation {
   index: Measure
   "The boundary reached, or the nearest one that was missed."
   threshold: Measure!
-  "How far the index is from the threshold; null when it is reached or nothing was measured."
+  "How far the index is from the threshold, how many km outside the circle it happened, or how many km below the covered depth; null when none was missed."
   missedBy: Measure
   "Share of the limit."
   factor: Decimal!
@@ -14755,6 +14773,10 @@ func (ec *executionContext) childFields_Determination(ctx context.Context, field
 		return ec.fieldContext_Determination_amount(ctx, field)
 	case "stage":
 		return ec.fieldContext_Determination_stage(ctx, field)
+	case "firstDay":
+		return ec.fieldContext_Determination_firstDay(ctx, field)
+	case "lastDay":
+		return ec.fieldContext_Determination_lastDay(ctx, field)
 	case "sourceVersion":
 		return ec.fieldContext_Determination_sourceVersion(ctx, field)
 	case "termsHash":
