@@ -192,3 +192,28 @@ func TestKeyIsVoidedOnce(t *testing.T) {
 	require.Equal(t, 3, b.Voids())
 	require.Equal(t, "released", s.read(job).Status)
 }
+
+// TestReportedRefusalDecidesWhereTheRailCannotTell refuses by a report what is in doubt: at
+// a bank that does not know the key when it is asked, and at one that is not this server's
+// any more.
+func TestReportedRefusalDecidesWhereTheRailCannotTell(t *testing.T) {
+	t.Parallel()
+	for name, elsewhere := range map[string]bool{"unknown key": false, "another bank": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := open(t)
+			b := openBank(t)
+			job := s.fleet(1)[0]
+			snoozed(t, s.releaseBy(&acting{Rail: b.rail(), send: func(context.Context, rail.Instruction) rail.Result { return rail.Doubt("answer_lost", errHung) }}, job))
+			s.report(b.rail(), model.ReportLine{Key: s.RailKey(job.ID, 1), Reference: "no", Amount: s.read(job).Amount, Status: model.LineRejected, Code: "AC04"})
+			require.Equal(t, "reconciling", s.read(job).Status)
+			now := b.rail()
+			if elsewhere {
+				now = b.railAt("http://127.0.0.1:9/v1")
+			}
+			require.NoError(t, s.releaseBy(now, job))
+			require.Equal(t, "rail_rejected", *s.read(job).BlockedReason)
+			require.Zero(t, b.Sends())
+		})
+	}
+}

@@ -75,6 +75,9 @@ const (
 	codeOtherRail      = "other_rail"       // it was sent to a rail that is not this server's any more
 )
 
+// refusedByReport ends a doubt by the rail's report alone.
+var refusedByReport = rail.Result{Outcome: rail.Refused, Code: "reported"}
+
 var errOtherRail = errors.New("it was sent to another rail before this server's was changed; only that rail's report, or an operator, tells")
 
 // step is a point of a release at which a worker may die.
@@ -234,15 +237,17 @@ func heard(ctx context.Context, log *slog.Logger, from rail.Rail, order *model.R
 }
 
 // settle asks what became of an order in doubt, unless another rail has it: only that
-// one's report, or an operator, tells then. «Not found» is no refusal: the
-// order goes out again under the same key, which pays once at most as long as the
-// rail remembers keys. A rail that cannot be asked is waited for.
+// one's report, or an operator, tells then. «Not found» is a refusal where a report said
+// so before. Otherwise the order goes out again under the same key, which pays once at
+// most as long as the rail remembers keys. A rail that cannot be asked is waited for.
 func (w *releasePayout) settle(ctx context.Context, order *model.Release, expires time.Time) rail.Result {
-	if order.Elsewhere != nil {
-		return rail.Doubt(codeOtherRail, errOtherRail)
-	}
 	able := w.rail.Capabilities()
-	if !able.Inquirable {
+	switch askable := order.Elsewhere == nil && able.Inquirable; {
+	case !askable && order.RefusalReported:
+		return refusedByReport
+	case order.Elsewhere != nil:
+		return rail.Doubt(codeOtherRail, errOtherRail)
+	case !askable:
 		return rail.Result{Outcome: rail.Unknown, Code: codeCannotAsk}
 	}
 	result := w.rail.Inquire(ctx, order.Key)
@@ -250,6 +255,8 @@ func (w *releasePayout) settle(ctx context.Context, order *model.Release, expire
 	switch {
 	case result.Outcome != rail.NotFound:
 		return result
+	case order.RefusalReported:
+		return refusedByReport
 	case order.AskOnly:
 		return rail.Result{Outcome: rail.NotFound, Code: codeStopped}
 	case able.Forgets(order.Age, keyMargin):

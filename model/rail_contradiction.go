@@ -3,9 +3,11 @@ package model
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/uptrace/bun"
 )
 
 // FindingContradiction is what a rail says against its own word: refused after accepted,
@@ -62,25 +64,48 @@ func (s *Service) NoteRefusal(ctx context.Context, rail string, order *Release) 
 		if !noted {
 			return nil
 		}
-		first, err := u.NewUpdate().Model((*attemptRow)(nil)).Set("refusal_noticed_at = ?", u.now).Where("payout_id = ?", row.ID).Where("partner = ?", row.Partner).
-			Where("key = ?", order.Key).Where("refusal_noticed_at is null").Exec(ctx)
-		if err != nil {
-			return fmt.Errorf("note refusal: %w", err)
-		}
-		if n, _ := first.RowsAffected(); n == 0 {
-			return nil // it repeats itself
-		}
 		out := outgoingOf(claim, row)
-		row.NextAttemptAt = &u.now
-		u.touch(&row.header)
-		u.enqueue(ReleasePayout{Partner: row.Partner, ID: order.PayoutID})
-		if err := u.sayPayout(claim, row, row.stands(), EventPayoutUpdated, "The rail says that it refused the payout; it is asked to confirm that."); err != nil {
+		if err := u.noteRefusal(ctx, claim, row, "refusal_noticed_at"); err != nil {
 			return err
 		}
 		u.keepPayouts([]outgoing{out})
 		return nil
 	})
 	return noted, err
+}
+
+// noteRefusal keeps in a column of the attempts that the rail says it refused a payout
+// which is with it, and has the rail asked: at once, or after the call that is running.
+// The caller holds the payout's lock and writes it.
+func (u *unit) noteRefusal(ctx context.Context, claim *claimRow, row *payoutRow, column string) error {
+	var running []bool
+	err := u.NewRaw(`update payout_attempts set ?0 = ?1 where payout_id = ?2 and partner = ?3 and key = ?4 and ?0 is null
+		returning ended_at is null and started_at > ?5`, bun.Ident(column), u.now, row.ID, row.Partner, row.key(), u.now.Add(-ReleaseLease)).Scan(ctx, &running)
+	switch {
+	case err != nil:
+		return fmt.Errorf("note refusal: %w", err)
+	case len(running) == 0:
+		return nil // it repeats itself
+	case !slices.Contains(running, true):
+		row.NextAttemptAt = &u.now
+		u.enqueue(ReleasePayout{Partner: row.Partner, ID: nounPayout.id(row.ID)})
+	}
+	u.touch(&row.header)
+	return u.sayPayout(claim, row, row.stands(), EventPayoutUpdated, "The rail says that it refused the payout; it is asked to confirm that.")
+}
+
+// isRefusalNoticed reports whether the rail said that it refused the payout since the
+// order was prepared.
+func (u *unit) isRefusalNoticed(ctx context.Context, row *payoutRow, order *Release) (noticed bool, err error) {
+	if !row.underway() || order.Key != row.key() || order.version == row.Version {
+		return order.RefusalNoticed, nil
+	}
+	err = u.NewRaw(`select exists (select from payout_attempts where payout_id = ? and partner = ? and key = ? and (refusal_noticed_at is not null or refusal_reported_at is not null))`,
+		row.ID, row.Partner, order.Key).Scan(ctx, &noticed)
+	if err != nil {
+		return false, fmt.Errorf("read attempts: %w", err)
+	}
+	return noticed, nil
 }
 
 // RecordVoid keeps that the rail will never pay under a key.

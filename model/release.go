@@ -40,6 +40,7 @@ type Release struct {
 	NotSent           int           // calls under this key that sent nothing
 	GivenUp           []string      // earlier keys of the debt that the rail has not voided, where it may still pay under them
 	RefusalNoticed    bool          // the rail said on its own, and did not confirm, that it refused this key
+	RefusalReported   bool          // a report said so: it decides where the rail cannot be asked or does not know the key
 	Unclear           bool          // a call under this key ended without a clear answer, or nobody knows how; see Sent
 	Lease             time.Duration // from before the intent: nothing may be sent later
 	Underway          bool          // a call has no known end and its lease has not ended; see Sent
@@ -50,6 +51,8 @@ type Release struct {
 	Amount            money.Money
 	Beneficiary       account.Beneficiary
 	Number            account.Number
+
+	version int64 // of the payout when the order was prepared
 }
 
 // heldBy is the bank that may have the order.
@@ -174,7 +177,8 @@ func (u *unit) order(row *payoutRow, method *payoutMethodRow, number account.Num
 	}
 	used := known.used[order.Key]
 	order.Doubts, order.NotSent, order.Lease = used.doubts, used.notSent, ReleaseLease
-	order.RefusalNoticed, order.GivenUp = used.refusalNoticed, known.givenUp[order.Key]
+	order.RefusalNoticed, order.RefusalReported = used.refusalNoticed || used.refusalReported, used.refusalReported
+	order.GivenUp, order.version = known.givenUp[order.Key], row.Version
 	if used.first != nil {
 		order.Doubt, order.Age, order.Elsewhere = true, u.now.Sub(*used.first), used.elsewhere
 	}

@@ -22,11 +22,12 @@ type known struct {
 
 // use is how a key was used before.
 type use struct {
-	first          *time.Time // when the rail may have heard of it first; nil when it has not
-	doubts         int
-	notSent        int
-	refusalNoticed bool
-	elsewhere      *RailIdentity // the other bank it was used with
+	first     *time.Time // when the rail may have heard of it first; nil when it has not
+	doubts    int
+	notSent   int
+	elsewhere *RailIdentity // the other bank it was used with
+
+	refusalNoticed, refusalReported bool
 }
 
 // stops looks once more, at the last moment, at what made a payout pending: whatever
@@ -101,14 +102,14 @@ func (u *unit) knownOf(ctx context.Context, rail RailIdentity, slice []outgoing)
 func (u *unit) queueUses(uses map[string]use, rail RailIdentity, payouts []uuid.UUID, keys []string) {
 	other := fmt.Sprintf(" filter (where a.outcome is distinct from 'not_sent' and "+ofOtherBank+")", "$3", "$4")
 	u.later.Queue(`select a.key, min(a.started_at) filter (where a.outcome is distinct from 'not_sent'), count(*) filter (where a.outcome = 'unknown'),
-			count(*) filter (where a.outcome = 'not_sent'), bool_or(a.refusal_noticed_at is not null), (array_agg(a.rail order by a.number)`+other+`)[1],
+			count(*) filter (where a.outcome = 'not_sent'), bool_or(a.refusal_noticed_at is not null), bool_or(a.refusal_reported_at is not null), (array_agg(a.rail order by a.number)`+other+`)[1],
 			coalesce((array_agg(i.address order by a.number)`+other+`)[1], ''), coalesce((array_agg(i.account order by a.number)`+other+`)[1], '')
 		from payout_attempts a`+joinIdentity+`where a.payout_id = any($1) and a.key = any($2) group by a.key`, payouts, keys, rail.Name, rail.ID()).
 		Query(func(rows pgx.Rows) error {
 			var key, address, account string
 			var name *string
 			var used use
-			_, err := pgx.ForEachRow(rows, []any{&key, &used.first, &used.doubts, &used.notSent, &used.refusalNoticed, &name, &address, &account}, func() error {
+			_, err := pgx.ForEachRow(rows, []any{&key, &used.first, &used.doubts, &used.notSent, &used.refusalNoticed, &used.refusalReported, &name, &address, &account}, func() error {
 				used.elsewhere = nil
 				if name != nil {
 					used.elsewhere = &RailIdentity{*name, address, account}

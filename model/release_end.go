@@ -58,8 +58,14 @@ func (s *Service) EndRelease(ctx context.Context, rail string, order *Release, a
 		if len(slice) == 0 {
 			return nounPayout.notFound()
 		}
-		unexpected := slice[0].row.isUnexpectedPayment(order, answer)
-		if ended, err = u.end(rail, slice[0], order, answer); err != nil {
+		order := *order
+		if answer.Outcome.paid() {
+			if order.RefusalNoticed, err = u.isRefusalNoticed(ctx, slice[0].row, &order); err != nil {
+				return err
+			}
+		}
+		unexpected := slice[0].row.isUnexpectedPayment(&order, answer)
+		if ended, err = u.end(rail, slice[0], &order, answer); err != nil {
 			return err
 		}
 		if unexpected {
@@ -69,7 +75,7 @@ func (s *Service) EndRelease(ctx context.Context, rail string, order *Release, a
 			}
 			slice = append(slice, others...)
 		}
-		u.endAttempt(id, order, answer)
+		u.endAttempt(id, &order, answer)
 		u.keepPayouts(slice)
 		return nil
 	})

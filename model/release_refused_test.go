@@ -48,9 +48,13 @@ func TestRefusedPayoutGoesToAccountVerifiedWhileItWasInFlight(t *testing.T) {
 		},
 		"by a report": func(b *modeltest.Bundle, order *model.Release) error {
 			line := model.ReportLine{Key: order.Key, Amount: order.Amount, Status: model.LineRejected, Code: "AC04"}
-			_, err := b.Service.Reconcile(t.Context(), b.Operator, model.Report{Rail: modeltest.RailName, Name: "one"},
-				func(each func(model.ReportLine) error) error { return each(line) })
-			return err
+			_, err := b.Service.EndRelease(t.Context(), modeltest.RailName, order, modeltest.Unknown)
+			require.NoError(t, err)
+			reconcile(t, b, "one", line)
+			again, _, err := b.Service.BeginRelease(t.Context(), modeltest.ScriptedRail, "acme", order.PayoutID)
+			require.NoError(t, err)
+			require.True(t, again.RefusalReported)
+			return refuse(b, again)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -27,7 +27,7 @@ func (s *Service) Sent(ctx context.Context, rail RailIdentity, keys []string) (m
 	var attempts []sentRow
 	err = s.db.NewSelect().Model(&attempts).ColumnExpr("distinct on (key) key, payout_id, number").
 		ColumnExpr("bool_or(ended_at is null and started_at > "+businessNow+" - ? * interval '1 second') over (partition by key) as underway", ReleaseLease.Seconds()).
-		ColumnExpr("bool_or(coalesce(outcome, 'unknown') = 'unknown') over (partition by key) as unclear, bool_or(refusal_noticed_at is not null) over (partition by key) as refusal_noticed").
+		ColumnExpr("bool_or(coalesce(outcome, 'unknown') = 'unknown') over (partition by key) as unclear, bool_or(coalesce(refusal_noticed_at, refusal_reported_at) is not null) over (partition by key) as refusal_noticed").
 		Where("payout_id in (?)", bun.List(ids)).Where("key in (?)", bun.List(keys)).
 		Where("(rail_identity is null and rail = ?0 or rail_identity in (select id from rail_identities where bank = (select bank from rail_identities where id = ?1)))", rail.Name, rail.ID()).
 		Where("outcome is distinct from 'not_sent'").OrderExpr("key, number desc").Scan(ctx)

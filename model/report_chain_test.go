@@ -77,6 +77,9 @@ func (s *chainStory) report() {
 	if status != "underway" {
 		delete(s.promised, key)
 	}
+	if done.Results["returned"] > 0 { // a rejection after the acceptance: the notice of that can be repeated
+		s.reported[key] = true
+	}
 }
 
 // operate does what an operator may do with each payout; most is refused.
@@ -293,5 +296,5 @@ func TestLineIsJudgedByTheBankOfItsKey(t *testing.T) {
 		require.NoError(t, err)
 	}
 	require.Equal(t, map[string]int{"rejected": 1}, bring(&other, "2"))
-	require.Equal(t, "blocked", only(t, b, claim).Status)
+	require.Equal(t, []bool{true}, reportedRefusals(t, b))
 }

@@ -207,8 +207,9 @@ func (m *matching) returned(ctx context.Context, out outgoing, line *lineRow) (L
 	return ResultReturned, nil
 }
 
-// rejected is a definite refusal that came as a report. Of what was released before
-// it is a return.
+// rejected is a refusal that came as a report. Of what was released before it is a
+// return. Of a payout that is with the rail no call has a clear end, so money may have
+// moved: the rail is asked before another key is used.
 func (m *matching) rejected(ctx context.Context, out outgoing, line *lineRow) (LineResult, error) {
 	row := out.row
 	switch {
@@ -221,12 +222,7 @@ func (m *matching) rejected(ctx context.Context, out outgoing, line *lineRow) (L
 	case !row.underway() || row.differs(line) != "":
 		return ResultState, nil
 	}
-	m.later.Queue(`update payout_attempts set ended_at = coalesce(ended_at, $1), outcome = 'refused', code = $2
-		where payout_id = $3 and partner = $4 and key = $5 and coalesce(outcome, 'unknown') = 'unknown'`,
-		m.now, textOrNil(line.Code), row.ID, row.Partner, row.key())
-	row.Provider = &line.Rail
-	_, err := m.conclude(out.claim, row, nil, RailAnswer{Outcome: OutcomeRefused, Code: line.Code})
-	return ResultRefused, err
+	return ResultRefused, m.noteRefusal(ctx, out.claim, row, "refusal_reported_at")
 }
 
 // reopen takes a closed claim back up.

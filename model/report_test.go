@@ -125,13 +125,6 @@ func TestMoneyForSomebodyElseConfirmsNothing(t *testing.T) {
 	}
 }
 
-func TestARejectionEndsAKey(t *testing.T) {
-	t.Parallel()
-	b, claim, payout := ending(t, modeltest.Unknown)
-	require.Equal(t, map[string]int{"rejected": 1}, reconcile(t, b, "r", line(b, payout, "rejected")).Results)
-	require.Equal(t, "rail_rejected", *only(t, b, claim).BlockedReason)
-}
-
 // TestAReturnSettlesADoubt lets money come back of which nobody knew that it went out.
 func TestAReturnSettlesADoubt(t *testing.T) {
 	t.Parallel()
