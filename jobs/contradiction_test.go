@@ -193,6 +193,65 @@ func TestKeyIsVoidedOnce(t *testing.T) {
 	require.Equal(t, "released", s.read(job).Status)
 }
 
+// TestEarlierKeyThatPaidBlocksTheReplacement refuses the first key falsely and returns what
+// the second one paid. The bank answers the void of the first key before the replacement's
+// is used: the replacement is blocked once, and after a report of the first key's return
+// another one is paid.
+func TestEarlierKeyThatPaidBlocksTheReplacement(t *testing.T) {
+	t.Parallel()
+	for name, erased := range map[string]bool{"whose account is known": false, "whose account was erased": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := open(t)
+			b := openBank(t)
+			claim, first, second := s.falselyRefusedAndReturned(b)
+			if erased {
+				_, err := s.DB.Pool.Exec(t.Context(), "update payout_methods set sealed = '' where id = (select payout_method_id from payouts where replaces_payout_id is null)")
+				require.NoError(t, err)
+			}
+			for range 3 {
+				require.NoError(t, s.releaseBy(b.rail(), model.ReleasePayout{Partner: "acme", ID: second}))
+				require.Equal(t, "rail_mismatch", *s.Claim(claim).Payouts[1].BlockedReason)
+				s.After(2 * time.Minute)
+			}
+			require.Equal(t, 1, s.count("payout_attempts where code = $1", codeEarlierKeyPaid))
+			require.Equal(t, 2, b.Sends())
+			require.Len(t, s.contradictions(), 1)
+
+			s.report(b.rail(), model.ReportLine{Key: s.RailKey(first, 1), Reference: "first key", Amount: s.Claim(claim).Payouts[0].Amount, Status: model.LineReturned, Code: "R01"})
+			_, err := s.Service.ResolvePayout(t.Context(), s.Operator, model.ResolutionRequest{PayoutID: second, Outcome: model.PayoutCancelled, Note: "It came back."})
+			require.NoError(t, err)
+			third := s.Claim(claim).Payouts[2].ID
+			_, err = s.Service.ApprovePayout(t.Context(), s.Operator, model.ApprovalRequest{PayoutID: third})
+			require.NoError(t, err)
+			require.NoError(t, s.releaseBy(b.rail(), model.ReleasePayout{Partner: "acme", ID: third}))
+			require.Equal(t, "released", s.Claim(claim).Payouts[2].Status)
+		})
+	}
+}
+
+// falselyRefusedAndReturned is a payout whose first key the bank paid and said to have
+// refused, and whose second one came back; its replacement has its approval. From here on
+// the bank voids keys.
+func (s *shop) falselyRefusedAndReturned(b *bank) (claim, first, second string) {
+	s.t.Helper()
+	claim, job := s.owed(numberFor(rail.Accept))
+	b.Behave(func(w http.ResponseWriter, r *http.Request, _ func()) {
+		b.Answer(w, r, http.StatusUnprocessableEntity, httprail.Transfer{Key: r.Header.Get("Idempotency-Key"), Status: "refused", Code: "account_closed"})
+	}, nil, nil)
+	require.NoError(s.t, s.releaseBy(b.rail(), job))
+	b.Behave(nil, nil, nil)
+	s.otherAccount(claim)
+	require.NoError(s.t, s.releaseBy(b.rail(), job))
+	s.report(b.rail(), model.ReportLine{Key: s.RailKey(job.ID, 2), Reference: "second key", Amount: s.read(job).Amount, Status: model.LineReturned, Code: "R01"})
+	b.voids = true
+	s.otherAccount(claim)
+	second = s.Claim(claim).Payouts[1].ID
+	_, err := s.Service.ApprovePayout(s.t.Context(), s.Operator, model.ApprovalRequest{PayoutID: second})
+	require.NoError(s.t, err)
+	return claim, job.ID, second
+}
+
 // TestReportedRefusalDecidesWhereTheRailCannotTell refuses by a report what is in doubt: at
 // a bank that does not know the key when it is asked, and at one that is not this server's
 // any more.

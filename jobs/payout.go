@@ -205,7 +205,7 @@ func (w *releasePayout) voidGivenUp(ctx context.Context, order *model.Release) (
 				return false, rail.Result{Outcome: rail.NotSent, Code: codeNotVoided, Err: err}
 			}
 		case rail.Accepted:
-			return false, w.recordPaid(ctx, key, said)
+			return false, w.recordPaid(ctx, order, key, said)
 		default:
 			return false, rail.Result{Outcome: rail.NotSent, Code: codeNotVoided, Err: said.Err}
 		}
@@ -213,11 +213,19 @@ func (w *releasePayout) voidGivenUp(ctx context.Context, order *model.Release) (
 	return true, rail.Result{}
 }
 
-// recordPaid records that a key which was given up has paid: nothing more is sent.
-func (w *releasePayout) recordPaid(ctx context.Context, key string, said rail.Result) rail.Result {
+// recordPaid records that a key which was given up has paid, which blocks the order. Where
+// the earlier order cannot be read any more, its account was erased: then the bank's word
+// is recorded against the one that would be sent.
+func (w *releasePayout) recordPaid(ctx context.Context, order *model.Release, key string, said rail.Result) rail.Result {
 	sent, err := w.service.Sent(ctx, IdentityOf(w.rail), []string{key})
-	if order := sent[key]; err == nil && order != nil {
-		_, err = record(ctx, w.service, w.log, w.rail, order, answer(said, instruction(order)))
+	earlier := sent[key]
+	if earlier == nil {
+		unread := *order
+		unread.Key, unread.Attempt = key, 0 // no attempt of the order to be sent ends
+		earlier = &unread
+	}
+	if err == nil {
+		_, err = record(ctx, w.service, w.log, w.rail, earlier, answer(said, instruction(earlier)))
 	}
 	return rail.Result{Outcome: rail.NotSent, Code: codeEarlierKeyPaid, Err: err}
 }

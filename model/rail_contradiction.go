@@ -122,7 +122,7 @@ func (s *Service) RecordVoid(ctx context.Context, key string) error {
 
 // queueGivenUp reads, with the next statements, the earlier keys of the debts of payouts
 // that a bank may still pay under: it refused them, or evidence showed that it had not
-// paid, and it has not voided them.
+// paid, and it has not voided them, and no report shows that what it paid came back.
 func (u *unit) queueGivenUp(givenUp map[string][]string, rail RailIdentity, slice []outgoing) {
 	var policies []uuid.UUID
 	var digests, keys []string
@@ -138,7 +138,8 @@ func (u *unit) queueGivenUp(givenUp map[string][]string, rail RailIdentity, slic
 	u.later.Queue(`select distinct n.key, a.key from unnest($1::uuid[], $2::text[], $3::text[]) as n (policy, digest, key)
 		join payouts po on po.policy_id = n.policy and po.debt_digest = n.digest
 		cross join lateral (select a.key from payout_attempts a`+joinIdentity+`where a.payout_id = po.id and a.partner = po.partner and a.key <> n.key
-			group by a.key having bool_or(a.outcome is distinct from 'not_sent') and not bool_or(a.outcome is not distinct from 'accepted' or a.voided_at is not null or `+other+`)) as a
+			group by a.key having bool_or(a.outcome is distinct from 'not_sent') and not bool_or(a.outcome is not distinct from 'accepted' or a.voided_at is not null or `+other+`)
+				and not exists (select from rail_report_lines rl where rl.payout_id = po.id and rl.key = a.key and rl.status = 'returned' and rl.result in ('returned', 'state', 'duplicate'))) as a
 		order by 1, 2`, policies, digests, keys, rail.Name, rail.ID()).Query(func(rows pgx.Rows) error {
 		var current, key string
 		_, err := pgx.ForEachRow(rows, []any{&current, &key}, func() error {
