@@ -14,8 +14,9 @@ import (
 	"parapet/model/wire"
 )
 
-// manyPolicies adds a book of 500,000 policies to BenchmarkEvaluateRain.
-var manyPolicies = flag.Bool("rain.many", false, "match rain with 500,000 policies at one station, too")
+// manyPolicies adds a book of 500,000 policies to BenchmarkEvaluateRain, and makes that
+// of BenchmarkEndOfSpell ten times as large.
+var manyPolicies = flag.Bool("rain.many", false, "match rain with 500,000 policies at one station, too, and end a spell of 50,000")
 
 // atOneStation copies a bound policy, with its quote, at its own station.
 const atOneStation = `with copies as (select gen_random_uuid() as quote, gen_random_uuid() as policy from generate_series(1, %d)
@@ -72,4 +73,31 @@ func BenchmarkEvaluateRain(b *testing.B) {
 			}
 		})
 	}
+}
+
+// BenchmarkEndOfSpell ends a spell that pays every policy of a station a part of its
+// limit: the dry days are recorded, and each policy is judged and gets its claim.
+func BenchmarkEndOfSpell(b *testing.B) {
+	policies := 5_000
+	if *manyPolicies {
+		policies = 50_000
+	}
+	b.Run(fmt.Sprintf("policies=%d", policies), func(b *testing.B) {
+		m, policy, first := manyAtOneStation(b, policies)
+		spells := 0
+		for ; b.Loop(); spells++ {
+			require.Less(b, spells, 9, "the limit and the term are used up: give a smaller -benchtime")
+			b.StopTimer()
+			begins := first.AddDate(0, 0, 8+30*spells)
+			m.Observe(days(policy, begins, "70", "62")...)
+			evaluateAll(b, m)
+			b.StartTimer()
+			m.Observe(days(policy, begins.AddDate(0, 0, 2), "0", "0", "0")...)
+			evaluateAll(b, m)
+		}
+		b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(spells*policies), "us/policy")
+		claims := 0
+		require.NoError(b, m.DB.Pool.QueryRow(b.Context(), "select count(*) from claims").Scan(&claims))
+		require.Equal(b, spells*policies, claims)
+	})
 }
