@@ -170,7 +170,7 @@ func TestWeightedInWholeNumbersIsExact(t *testing.T) {
 	for range 2000 {
 		shares := make([]decimal.Decimal, len(weights))
 		for i := range shares {
-			shares[i] = decimal.New(random.Int64N(int64(math.Pow10(random.IntN(8)))+1), int32(-random.IntN(8))) //nolint:gosec // below 8
+			shares[i] = decimal.New(random.Int64N(int64(math.Pow10(random.IntN(8)))+1), int32(-random.IntN(8)))
 			shares[i] = decimal.Min(shares[i], one)
 		}
 		_, small := smallWeighted(shares, weights)

@@ -22,8 +22,8 @@ type Determination struct {
 	Factor        string   `json:"factor"`      // share of the limit, a decimal
 	Amount        Money    `json:"amount"`      // factor × limit, rounded once, half up
 	Stage         string   `json:"stage"`       // preliminary, final
-	FirstDay      *string  `json:"first_day"` // of the days at a station that make up the index, 2027-01-01; null elsewhere
-	LastDay       *string  `json:"last_day"`  // included
+	FirstDay      *string  `json:"first_day"`   // of the days at a station that make up the index, 2027-01-01; null elsewhere
+	LastDay       *string  `json:"last_day"`    // included
 	SourceVersion string   `json:"source_version"`
 	TermsHash     string   `json:"terms_hash"`
 	ReceiptHash   string   `json:"receipt_hash"` // sha256 of terms, facts and result in canonical JSON
