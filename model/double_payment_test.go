@@ -24,12 +24,16 @@ func TestPayoutsOfMergedClaimsAreComparedWithoutTheFirst(t *testing.T) {
 		b.Work()
 	}
 	claims := b.Claims(policy)
-	_, err := b.DB.Pool.Exec(t.Context(), "update payouts set status = 'cancelled', released_at = null, next_attempt_at = null where id = (select id from payouts order by id limit 1)")
-	require.NoError(t, err)
+	write := func(status string, released *time.Time) {
+		_, err := b.DB.Pool.Exec(t.Context(), "update payouts set status = $1, released_at = $2 where id = (select id from payouts order by id limit 1)", status, released)
+		require.NoError(t, err)
+	}
+	write("cancelled", nil)
 	joined := modeltest.Quake("us1", at, epicentre, "6.4")
 	joined.Aliases = []string{"us2", "us3"}
 	b.Observe(joined)
 	b.Work()
+	write("released", claims[0].Payouts[0].ReleasedAt)
 
 	findings := must(b.Service.ListFindings(t.Context(), b.Operator, false, model.PageRequest{})).Data
 	require.Len(t, findings, 1)
