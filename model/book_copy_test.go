@@ -233,11 +233,8 @@ func (c *copier) copyOnce(number int, random *rand.Rand) error {
 		}
 		share -= p.share
 	}
-	age := bookSpan * time.Duration(c.copies-number-1) / time.Duration(c.copies)
-	b := &bookCopy{
-		number: number, partner: partner, seed: random.Uint64(),
-		shift: (c.book.Now().Sub(c.end) - age - time.Hour).Truncate(time.Second), idShift: -age - time.Hour,
-	}
+	age := bookSpan / time.Duration(c.copies) * time.Duration(c.copies-number-1) // the product with the span overflows at 356 copies
+	b := &bookCopy{number: number, partner: partner, shift: (c.book.Now().Sub(c.end) - age - time.Hour).Truncate(time.Second), seed: random.Uint64()}
 	c.texts.write(b)
 	for _, table := range c.tables {
 		for _, row := range table.rows {

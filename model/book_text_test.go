@@ -39,8 +39,7 @@ type bookText struct {
 type bookCopy struct {
 	number  int
 	partner string
-	shift   time.Duration // of the template's business times
-	idShift time.Duration // of its ids, which have the machine's time
+	shift   time.Duration
 	seed    uint64
 
 	texts    []string // by part
@@ -127,7 +126,7 @@ func (t *bookTexts) part(found string) bookPart {
 
 // own is the copy's id for a template's: at the copy's time, with the copy's randomness.
 func (b *bookCopy) own(id uuid.UUID) uuid.UUID {
-	at := int64(binary.BigEndian.Uint64(id[:8])>>16) + b.idShift.Milliseconds()
+	at := int64(binary.BigEndian.Uint64(id[:8])>>16) + b.shift.Milliseconds()
 	var head [8]byte
 	binary.BigEndian.PutUint64(head[:], uint64(at)<<16)
 	copy(id[:6], head[:6])
