@@ -9,7 +9,7 @@ GO_TEST := go test -timeout=15m
 LINT    := go tool -modfile=internal/tools/go.mod golangci-lint
 
 .DEFAULT_GOAL := help
-.PHONY: help demo dev build test test/race test/prices test/interop mutants mutants/named chaos lint format generate verify bench bench/book book clean postgres
+.PHONY: help demo dev build test test/race test/prices test/interop mutants mutants/named chaos lint format generate verify bench bench/book bench/compare book clean postgres
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z\/]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -85,6 +85,11 @@ bench: postgres ## measure: time and memory of what must be fast
 
 bench/book: postgres ## measure lists, filters, the feed, exposure and invariants on the book that `make book` made
 	go test -run='^$$' -bench=^BenchmarkBook -benchtime=1x -timeout=2h -v ./model
+
+bench/compare: postgres ## measure the benchmarks of BASE=revision and of this tree in turns (PACKAGES="./jobs", BENCH=., TURNS=9, LEAST=0.95)
+	go -C internal/tools build -o ../../bin/compare ./compare
+	bin/compare -base=$(BASE) -turns=$(or $(TURNS),9) -bench='$(or $(BENCH),^Benchmark(REST|Dashboard|Release|Delivery)$$)' -least=$(or $(LEAST),0) \
+		$(or $(PACKAGES),./cmd/parapet ./graph ./jobs)
 
 book: postgres ## make a database of a million policies in your cache folder, to measure on (POLICIES=1000, PARAPET_BOOK=folder)
 	@internal/tools/book $(POLICIES)
