@@ -27,7 +27,7 @@ type claimRow struct {
 	Description      *string
 	OccurrenceID     *uuid.UUID `bun:"type:uuid"`
 	OccurrenceKey    *string    // the occurrence's natural identity when the claim was opened
-	OccurredAt       *time.Time
+	OccurredAt       *time.Time // of the occurrence when it was last determined; without one what the partner named
 	DeterminationID  *uuid.UUID `bun:"type:uuid"`
 	Currency         string
 	RequestedAmount  *int64

@@ -47,7 +47,7 @@ type receipt struct {
 	CoverTo        time.Time          `json:"cover_to"`
 	Source         string             `json:"source"`
 	SourceEventID  string             `json:"source_event_id"`
-	OccurredAt     time.Time          `json:"occurred_at"`
+	OccurredAt     time.Time          `json:"occurred_at"` // of the occurrence
 	Determination  wire.Determination `json:"determination"`
 }
 
@@ -57,7 +57,7 @@ func (u *unit) determine(p *policyRow, occ *occurrenceRow, facts trigger.Occurre
 	text, err := wire.Encode(receipt{
 		Product: p.Product, ProductVersion: p.ProductVersion, TermsHash: p.TermsHash,
 		CoverFrom: p.EffectiveAt, CoverTo: p.ends(),
-		Source: facts.Source, SourceEventID: facts.SourceEventID, OccurredAt: d.OccurredAt, Determination: body,
+		Source: facts.Source, SourceEventID: facts.SourceEventID, OccurredAt: occ.OccurredAt, Determination: body,
 	})
 	if err == nil {
 		err = (*jsontext.Value)(&text).Canonicalize()
@@ -80,7 +80,7 @@ func (u *unit) determine(p *policyRow, occ *occurrenceRow, facts trigger.Occurre
 func publicDetermination(p *policyRow, facts trigger.Occurrence, d trigger.Determination) wire.Determination {
 	unit := p.Cover.Trigger.Unit
 	public := wire.Determination{
-		Threshold:  wire.Measure{Value: d.Threshold.String(), Unit: unit},
+		Threshold:  wire.Measure{Value: d.Threshold.String(), Unit: unit}, OccurredAt: d.OccurredAt,
 		DistanceKM: d.DistanceKM, Factor: d.Factor.String(),
 		Amount: money.New(d.Amount, p.Currency), Stage: publicStage(d.Stage),
 		SourceVersion: facts.SourceVersion, TermsHash: p.TermsHash,

@@ -52,7 +52,7 @@ func TestAnExplanationIsTheClaimsDetermination(t *testing.T) {
 	require.Equal(t, claim.Decision.ReasonCodes, e.Reasons)
 	said := *claim.Determination
 	said.SourceVersion, said.TermsHash, said.ReceiptHash = "", "", ""
-	explained := wire.Determination{Index: e.Index, Threshold: e.Threshold, DistanceKM: e.DistanceKM, Factor: e.Factor, Amount: e.Amount, Stage: e.Stage}
+	explained := wire.Determination{Index: e.Index, Threshold: e.Threshold, OccurredAt: e.OccurredAt, DistanceKM: e.DistanceKM, Factor: e.Factor, Amount: e.Amount, Stage: e.Stage}
 	require.Equal(t, said, explained)
 	require.Equal(t, []string{
 		"usgs reported us1: magnitude 6.6 mw, 22.01 km from the insured place's centre (final values).",

@@ -125,7 +125,7 @@ func awaitsSource(reasons []string) bool {
 func (j *judging) open(p *policyRow, d trigger.Determination) error {
 	row := &claimRow{
 		header: j.fresh(p.Partner), PolicyID: p.ID, Product: &p.Product, Status: ClaimOpened, Origin: OriginTrigger,
-		OccurrenceID: &j.occurrence.ID, OccurrenceKey: new(j.occurrence.naturalKey()), OccurredAt: &d.OccurredAt, Currency: p.Currency,
+		OccurrenceID: &j.occurrence.ID, OccurrenceKey: new(j.occurrence.naturalKey()), OccurredAt: &j.occurrence.OccurredAt, Currency: p.Currency,
 		ReasonCodes: []string{}, OpenedAt: j.now,
 	}
 	if in := j.request; in != nil {
@@ -160,7 +160,7 @@ func (j *judging) open(p *policyRow, d trigger.Determination) error {
 func (j *judging) observed(p *policyRow, row *claimRow, d trigger.Determination) error {
 	defer j.as(Actor{Kind: ActorSource, Name: j.occurrence.Source})()
 	return j.tell(row, timelineObserved, nil, observedSentence(p, j.facts, d), map[string]any{
-		"occurrence": j.occurrence.brief(d.OccurredAt), "stage": d.Stage, "source_version": j.facts.SourceVersion,
+		"occurrence": j.occurrence.brief(*row.OccurredAt), "stage": d.Stage, "source_version": j.facts.SourceVersion,
 		"index": publicDetermination(p, j.facts, d).Index, "distance_km": d.DistanceKM,
 	})
 }
@@ -181,7 +181,7 @@ func (j *judging) revise(p *policyRow, row *claimRow, d trigger.Determination) e
 	}
 	j.determinations = append(j.determinations, det)
 	j.moved = append(j.moved, row)
-	row.DeterminationID, row.OccurredAt = &det.ID, &d.OccurredAt
+	row.DeterminationID, row.OccurredAt = &det.ID, &j.occurrence.OccurredAt
 	if settled {
 		return j.decide(p, row, det, d)
 	}
@@ -261,7 +261,7 @@ func (j *judging) raise(p *policyRow, row *claimRow, d trigger.Determination) er
 		return err
 	}
 	j.determinations, j.moved = append(j.determinations, det), append(j.moved, row)
-	row.DeterminationID, row.OccurredAt, row.DecidedAt = &det.ID, &d.OccurredAt, &j.now
+	row.DeterminationID, row.OccurredAt, row.DecidedAt = &det.ID, &j.occurrence.OccurredAt, &j.now
 	row.Amount, row.ClosedAt = new(*row.Amount+more), nil
 	event, err := j.become(row, ClaimApproved)
 	if err != nil {

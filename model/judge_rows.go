@@ -80,7 +80,7 @@ func (j *judging) lockRelevantClaims(ctx context.Context, policies []uuid.UUID) 
 
 // duplicateReach is how far the times of two claims may lie apart that are compared
 // as duplicates: more than any rule of duplicates asks, and more than an occurrence of
-// the kind lasts, because a claim has the time of the moment that decided it.
+// the kind lasts, because a claim has the time at which its occurrence began.
 func duplicateReach(kind hazard.Kind) time.Duration {
 	switch kind {
 	case hazard.Earthquake:

@@ -92,10 +92,11 @@ func TestSpellIsPaidOnceWhenItsDryDaysHavePassed(t *testing.T) {
 	require.Equal(t, first.AddDate(0, 0, 3).Format(time.DateOnly), *claim.Determination.LastDay)
 	require.Equal(t, "150", claim.Determination.Index.Value, "the day of binding is not wholly covered")
 	require.Equal(t, int64(2_500_000), claim.Amount.Amount)
-	require.Equal(t, first.AddDate(0, 0, 3), claim.Occurrence.OccurredAt, "the last of the three days")
+	require.Equal(t, first.AddDate(0, 0, 3), claim.Determination.OccurredAt, "the last of the three days")
 	occurrence, err := b.Service.GetOccurrence(t.Context(), b.Acme, claim.Occurrence.ID)
 	require.NoError(t, err)
 	require.Equal(t, first.AddDate(0, 0, -1), occurrence.OccurredAt)
+	require.Equal(t, occurrence.OccurredAt, claim.Occurrence.OccurredAt)
 	require.Equal(t, first.AddDate(0, 0, 3), occurrence.LastAt)
 	require.Equal(t, "spell/1/3", *occurrence.Definition)
 	require.Equal(t, policy.Cover.Place.Station, *occurrence.Station)
@@ -319,6 +320,8 @@ func TestMonthIsJudgedWhenEveryDayIsFinal(t *testing.T) {
 	require.Equal(t, "5", claim.Determination.Index.Value)
 	require.Equal(t, int64(5_000_000), claim.Amount.Amount)
 	require.Equal(t, policy.Cover.Place.Station+"/"+first.Format(time.DateOnly), claim.Occurrence.SourceEventID)
+	require.Equal(t, first, claim.Occurrence.OccurredAt)
+	require.Equal(t, first.AddDate(0, 0, len(values)-1), claim.Determination.OccurredAt)
 }
 
 func TestMonthWithAMissingDayWaitsForIt(t *testing.T) {

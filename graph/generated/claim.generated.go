@@ -1258,6 +1258,29 @@ func (ec *executionContext) fieldContext_Determination_threshold(_ context.Conte
 	return fc, nil
 }
 
+func (ec *executionContext) _Determination_occurredAt(ctx context.Context, field graphql.CollectedField, obj *wire.Determination) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Determination_occurredAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.OccurredAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNDateTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Determination_occurredAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Determination", field, false, false, errors.New("field of type DateTime does not have child fields"))
+}
+
 func (ec *executionContext) _Determination_distanceKm(ctx context.Context, field graphql.CollectedField, obj *wire.Determination) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -2398,6 +2421,11 @@ func (ec *executionContext) _Determination(ctx context.Context, sel ast.Selectio
 			}
 		case "threshold":
 			out.Values[i] = ec._Determination_threshold(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "occurredAt":
+			out.Values[i] = ec._Determination_occurredAt(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}

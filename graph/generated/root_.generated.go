@@ -393,6 +393,7 @@ type ComplexityRoot struct {
 		FirstDay      func(childComplexity int) int
 		Index         func(childComplexity int) int
 		LastDay       func(childComplexity int) int
+		OccurredAt    func(childComplexity int) int
 		ReceiptHash   func(childComplexity int) int
 		SourceVersion func(childComplexity int) int
 		Stage         func(childComplexity int) int
@@ -3128,6 +3129,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Determination.LastDay(childComplexity), true
+	case "Determination.occurredAt":
+		if e.ComplexityRoot.Determination.OccurredAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Determination.OccurredAt(childComplexity), true
 	case "Determination.receiptHash":
 		if e.ComplexityRoot.Determination.ReceiptHash == nil {
 			break
@@ -9322,7 +9329,7 @@ type OccurrenceBrief {
   source: String!
   "The source's own id; for rain <station>/<first day>, as it was first known."
   sourceEventId: String!
-  "When it happened."
+  "When it began, as known when the claim was last determined: the earthquake, the storm's first fix, the first day at the station. Determination.occurredAt is the moment that counts for the policy."
   occurredAt: DateTime!
 }
 
@@ -9332,6 +9339,8 @@ type Determination {
   index: Measure
   "The boundary reached, or the nearest one missed."
   threshold: Measure!
+  "The moment that counts for the policy: the earthquake, the storm's decisive moment, the last day that makes up the index at a station."
+  occurredAt: DateTime!
   "From the centre of the circle; null at a station."
   distanceKm: Float
   "Share of the limit that is owed."
@@ -14765,6 +14774,8 @@ func (ec *executionContext) childFields_Determination(ctx context.Context, field
 		return ec.fieldContext_Determination_index(ctx, field)
 	case "threshold":
 		return ec.fieldContext_Determination_threshold(ctx, field)
+	case "occurredAt":
+		return ec.fieldContext_Determination_occurredAt(ctx, field)
 	case "distanceKm":
 		return ec.fieldContext_Determination_distanceKm(ctx, field)
 	case "factor":

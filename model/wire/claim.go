@@ -11,22 +11,23 @@ type OccurrenceBrief struct {
 	ID            string    `json:"id"`
 	Source        string    `json:"source"`
 	SourceEventID string    `json:"source_event_id"`
-	OccurredAt    time.Time `json:"occurred_at"`
+	OccurredAt    time.Time `json:"occurred_at"` // when it began, as known at the determination
 }
 
 // Determination is what the trigger says of a policy and an occurrence.
 type Determination struct {
-	Index         *Measure `json:"index"`       // null when nothing touched the place
-	Threshold     Measure  `json:"threshold"`   // the boundary reached, or the nearest one missed
-	DistanceKM    *float64 `json:"distance_km"` // to the centre of a circle, two decimals
-	Factor        string   `json:"factor"`      // share of the limit, a decimal
-	Amount        Money    `json:"amount"`      // factor × limit, rounded once, half up
-	Stage         string   `json:"stage"`       // preliminary, final
-	FirstDay      *string  `json:"first_day"`   // of the days at a station that make up the index, 2027-01-01; null elsewhere
-	LastDay       *string  `json:"last_day"`    // included
-	SourceVersion string   `json:"source_version"`
-	TermsHash     string   `json:"terms_hash"`
-	ReceiptHash   string   `json:"receipt_hash"` // sha256 of terms, facts and result in canonical JSON
+	Index         *Measure  `json:"index"`       // null when nothing touched the place
+	Threshold     Measure   `json:"threshold"`   // the boundary reached, or the nearest one missed
+	OccurredAt    time.Time `json:"occurred_at"` // the moment that counts: the quake, the storm's decisive moment, the last day of the index
+	DistanceKM    *float64  `json:"distance_km"` // to the centre of a circle, two decimals
+	Factor        string    `json:"factor"`      // share of the limit, a decimal
+	Amount        Money     `json:"amount"`      // factor × limit, rounded once, half up
+	Stage         string    `json:"stage"`       // preliminary, final
+	FirstDay      *string   `json:"first_day"`   // of the days at a station that make up the index, 2027-01-01; null elsewhere
+	LastDay       *string   `json:"last_day"`    // included
+	SourceVersion string    `json:"source_version"`
+	TermsHash     string    `json:"terms_hash"`
+	ReceiptHash   string    `json:"receipt_hash"` // sha256 of terms, facts and result in canonical JSON
 }
 
 // Decision is what was decided of a claim.

@@ -1,5 +1,5 @@
 """Recomputes every hash of the API by the recipes that the manual prints."""
-import json, os, pathlib, re, time, urllib.request
+import datetime, json, os, pathlib, re, time, urllib.request
 
 ready = json.loads(os.environ["PARAPET"])
 manual = pathlib.Path("../../rest")
@@ -65,6 +65,14 @@ for latitude, longitude in ((23.98, 121.61), (-0.0000005, 120), (24, 121.000001)
 cover("cyclone-circle")
 
 
+def claim_under(policy: dict) -> dict:
+    for _ in range(100):
+        if claims := ask(f"/policies/{policy['id']}")["claims"]:
+            return ask(f"/claims/{claims[0]['id']}")
+        time.sleep(0.1)
+    raise AssertionError("no claim was opened")
+
+
 def claim_of(policy: dict, name: str) -> dict:
     """The claim of an earthquake at the instant cover begins."""
     ask("/sandbox/observations", {
@@ -72,11 +80,25 @@ def claim_of(policy: dict, name: str) -> dict:
         "occurred_at": policy["effective_at"], "location": {"latitude": 24.17, "longitude": 121.65},
         "measures": {"magnitude": {"value": "6.4", "unit": "mw"}, "depth": {"value": "10.6", "unit": "km"}},
     })
-    for _ in range(100):
-        if claims := ask(f"/policies/{policy['id']}")["claims"]:
-            return ask(f"/claims/{claims[0]['id']}")
-        time.sleep(0.1)
-    raise AssertionError("no claim was opened")
+    return claim_under(policy)
+
+
+def claim_of_rain(policy: dict) -> dict:
+    """The claim of a wet spell that ends by three dry days, some days after cover begins."""
+    begins = datetime.date.fromisoformat(policy["effective_at"][:10])
+    days = [begins + datetime.timedelta(9 + n) for n in range(8)]
+    ask("/sandbox/observations", {"observations": [{
+        "source": "ghcn", "source_event_id": f"rehearsal-{day}", "kind": "station_day", "stage": "final",
+        "station": policy["cover"]["place"]["station"], "occurred_at": f"{day}T00:00:00Z",
+        "measures": {"precipitation": {"value": mm, "unit": "mm"}},
+    } for day, mm in zip(days, ("10", "45", "60", "40", "35", "0", "0", "0"))]})
+    claim = claim_under(policy)
+    first, last = (claim["determination"][member] for member in ("first_day", "last_day"))
+    check("the first day of the index", first, str(days[0]))
+    check("the last day of the index", last, str(days[4]))
+    check("the moment of the determination", claim["determination"]["occurred_at"][:10], last)
+    check("the time of the occurrence", claim["occurrence"]["occurred_at"], ask(f"/occurrences/{claim['occurrence']['id']}")["occurred_at"])
+    return claim
 
 
 policy = cover("quake-circle", location={"latitude": 23.98, "longitude": 121.61})
@@ -96,6 +118,10 @@ assert "errors" not in answer, answer
 claim = claim_of(cancelled, "rehearsal-2")
 cancelled = ask(f"/policies/{cancelled['id']}")
 check("a receipt_hash after a cancellation", recipe["receipt_hash"](cancelled, claim, cancelled_before=True), claim["determination"]["receipt_hash"])
+
+policy = cover("rain-excess")
+claim = claim_of_rain(policy)
+check("a receipt_hash of rain", recipe["receipt_hash"](policy, claim), claim["determination"]["receipt_hash"])
 
 # The chain, from the first event on; each body as it came.
 before, sequence = "0" * 64, 0
