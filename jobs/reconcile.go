@@ -90,7 +90,7 @@ func (w *fetchReports) findMissing(ctx context.Context) error {
 // until takes the reports of all days that were over at an instant.
 func (w *fetchReports) until(ctx context.Context, now time.Time) error {
 	today := now.Add(-reportsAfter).UTC().Truncate(24 * time.Hour)
-	days, err := w.service.ReportDays(ctx, w.rail.Name(), today)
+	days, err := w.service.ReportDays(ctx, IdentityOf(w.rail), today)
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func (w *fetchReports) until(ctx context.Context, now time.Time) error {
 		case err != nil:
 			return fmt.Errorf("reconcile %s of %s: %w", w.rail.Name(), day.Format(time.DateOnly), err)
 		}
-		if err := w.service.TakeDay(ctx, w.rail.Name(), day, done.ID); err != nil {
+		if err := w.service.TakeDay(ctx, IdentityOf(w.rail), day, done.ID); err != nil {
 			return err
 		}
 	}

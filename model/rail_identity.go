@@ -58,6 +58,10 @@ type KnownRail struct {
 	Bank          string // the same for identities that are one bank
 	FirstUsedAt   time.Time
 	InDoubt       int // payouts that only this bank can settle
+	// DaysWithoutReport are the UTC days that are over and of which no report of the bank
+	// was applied, as YYYY-MM-DD, since the oldest payment that one of its reports settles;
+	// the oldest 100.
+	DaysWithoutReport []string `bun:"-"`
 }
 
 // RegisterRail records an identity before orders go to it.
@@ -82,10 +86,20 @@ func (s *Service) RegisterRail(ctx context.Context, rail RailIdentity) error {
 const ofOtherBank = `(case when a.rail_identity is null then a.rail <> %[1]s
 	else coalesce(i.bank, a.rail_identity) is distinct from coalesce((select bank from rail_identities where id = %[2]s), %[2]s) end)`
 
+// bankOf is the bank of an identity's ID, empty without one.
+func bankOf(id string) string {
+	return fmt.Sprintf("coalesce((select bank from rail_identities where id = %[1]s), %[1]s, '')", id)
+}
+
+// joinWaiting joins to attempts a the payouts po that wait for the answer or the report of
+// the bank that has the attempt's order.
+const joinWaiting = ` join payouts po on po.id = a.payout_id and po.partner = a.partner and a.key like '%.' || po.key_number
+	and (po.status = 'released' or po.status in ('releasing', 'reconciling') and po.next_attempt_at is not null) and a.outcome is distinct from 'not_sent' `
+
 const joinIdentity = " left join rail_identities i on i.id = a.rail_identity "
 
 // KnownRails are all identities, the latest first, each with the payouts in doubt that
-// only its bank can settle. Operators only.
+// only its bank can settle and the days whose reports could settle payouts. Operators only.
 func (s *Service) KnownRails(ctx context.Context, actor Actor) ([]KnownRail, error) {
 	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
 		return nil, err
@@ -96,6 +110,23 @@ func (s *Service) KnownRails(ctx context.Context, actor Actor) ([]KnownRail, err
 			join payout_attempts a on a.payout_id = po.id and a.partner = po.partner and a.key like '%.' || po.key_number and a.outcome is distinct from 'not_sent'
 			where po.next_attempt_at is not null and po.status in ('releasing', 'reconciling') group by 1) d on d.rail_identity = i.id
 		order by i.first_used_at desc, i.id`).Scan(ctx, &rails)
+	if err != nil {
+		return nil, explain(fmt.Errorf("read rail identities: %w", err))
+	}
+	var open []struct{ ID, Day string }
+	err = s.db.NewRaw(`select i.id, to_char(d.day, 'YYYY-MM-DD') as day from (
+			select a.rail_identity as id, min(a.started_at) - (select shift from clock) as since from payout_attempts a`+joinWaiting+`where a.rail_identity <> '' group by 1) i,
+		lateral (select m.day from generate_series(date_trunc('day', i.since at time zone 'UTC'), (clock_timestamp() at time zone 'UTC')::date - 1, interval '1 day') as m (day)
+			where not exists (select from rail_report_days t where t.day = m.day and t.report_id is not null and `+bankOf("t.rail_identity")+` = `+bankOf("i.id")+`)
+			order by 1 limit ?) d order by 1, 2`, maxDaysShown).Scan(ctx, &open)
+	for i := range rails {
+		rails[i].DaysWithoutReport = make([]string, 0)
+		for _, o := range open {
+			if o.ID == rails[i].ID {
+				rails[i].DaysWithoutReport = append(rails[i].DaysWithoutReport, o.Day)
+			}
+		}
+	}
 	return rails, explain(err)
 }
 

@@ -116,7 +116,8 @@ func (s *Service) saveReport(ctx context.Context, actor Actor, row *reportRow, s
 			return fmt.Errorf("lock reports: %w", err)
 		}
 		var earlier uuid.UUID
-		err := u.NewSelect().Model((*reportRow)(nil)).Column("id").Where("rail = ?", row.Rail).Where("digest = ?", row.Digest).Scan(ctx, &earlier)
+		err := u.NewSelect().Model((*reportRow)(nil)).Column("id").Where("rail = ?", row.Rail).Where("digest = ?", row.Digest).
+			Where("rail_identity is not distinct from ?", row.RailIdentity).Scan(ctx, &earlier)
 		if err == nil {
 			row.ID = earlier
 			return known

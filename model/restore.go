@@ -79,13 +79,14 @@ func (u *unit) noticeRestore(ctx context.Context, signs string, known *heartbeat
 type RestoreRequest struct {
 	Reason string // private
 
-	// To finish: the rail that payouts go to, in addition to those used lately, and
-	// how long after an order its report confirms it.
-	Rail            string
+	// To finish: the bank that payouts go to, in addition to the last one used and those
+	// with payouts that wait, and how long after an order its report confirms it.
+	Rail            RailIdentity
 	SettlementDelay time.Duration
 	WithoutReports  bool // an operator compared the rail's statement instead
-	// AcceptedDays are the days, as RAIL/YYYY-MM-DD, that have no report and whose payments
-	// an operator compared with the rail's statement.
+	// AcceptedDays are the days that have no report and whose payments an operator compared
+	// with the bank's statement, as RAIL/YYYY-MM-DD, or RAIL/IDENTITY/YYYY-MM-DD where the
+	// rail has an identity.
 	AcceptedDays []string
 }
 
@@ -197,31 +198,49 @@ func (u *unit) requireSettled(ctx context.Context, row *restoreRow, in RestoreRe
 	if err != nil {
 		return err
 	}
-	isMissing := func(day string) bool { return slices.Contains(missing, day) }
-	if needless := slices.DeleteFunc(slices.Clone(in.AcceptedDays), isMissing); len(needless) > 0 {
-		return Fail(CodeStateConflict, "%s: the day has a report, or none is needed; accept only days that have none.", strings.Join(needless, ", "))
+	for _, accepted := range in.AcceptedDays {
+		at := slices.IndexFunc(missing, func(m dayWithoutReport) bool { return m.Name == accepted })
+		switch {
+		case at < 0:
+			return Fail(CodeStateConflict, "%s: the day has a report, or none is needed; accept only days that have none.", accepted)
+		case !missing[at].Over:
+			return Fail(CodeStateConflict, "%s: the day is not over, so the bank may still pay on it; accept it after midnight UTC, compared with the bank's statement of the whole day.", accepted)
+		}
 	}
-	missing = slices.DeleteFunc(missing, func(day string) bool { return slices.Contains(in.AcceptedDays, day) })
-	if n := len(missing); n > 0 {
+	var names []string
+	for _, m := range missing {
+		if !slices.Contains(in.AcceptedDays, m.Name) {
+			names = append(names, m.Name)
+		}
+	}
+	if n := len(names); n > 0 {
 		return Fail(CodeStateConflict, "%d days have no report, so payments after the backup may be unknown: %s. Wait for the reports, "+
-			"or compare the bank's statement of these days and accept each by name: --accept-day %s.", n, strings.Join(missing[:min(n, maxDaysShown)], ", "), missing[0])
+			"or compare the bank's statement of these days and accept each by name: --accept-day %s.", n, strings.Join(names[:min(n, maxDaysShown)], ", "), names[0])
 	}
 	return nil
 }
 
-// maxDaysShown is how many days without a report an error names.
+// maxDaysShown is how many days without a report an error or an identity names.
 const maxDaysShown = 100
 
-// daysWithoutReport returns the days, as RAIL/YYYY-MM-DD, of which no report was applied,
-// from the last heartbeat before the restore to the day that confirms the last payment
-// before it.
-func (u *unit) daysWithoutReport(ctx context.Context, row *restoreRow, in RestoreRequest) (days []string, err error) {
-	err = u.NewRaw(`select r.rail || '/' || to_char(m.day, 'YYYY-MM-DD') from (
-			select ?0 as rail where ?0 <> ''
-			union select a.rail from payout_attempts a, clock c, database_identity d where a.started_at - c.shift > d.heartbeat_at - interval '60 days') r,
-		database_identity d, clock c, generate_series(date_trunc('day', d.heartbeat_at at time zone 'UTC'), (?1::timestamptz - c.shift) at time zone 'UTC', interval '1 day') as m (day)
-		where not exists (select from rail_report_days t where t.rail = r.rail and t.day = m.day::date and t.report_id is not null) order by 1`,
-		in.Rail, row.BegunAt.Add(in.SettlementDelay)).Scan(ctx, &days)
+// dayWithoutReport is a UTC day of which no report of a bank was applied.
+type dayWithoutReport struct {
+	Name string // as operators accept it
+	Over bool
+}
+
+// daysWithoutReport returns the days of which no report was applied, from the last
+// heartbeat before the restore to the day that confirms the last payment before it: of the
+// bank that payouts go to, of the one that had the last order, which may have had lost
+// ones too, and of each with payouts that wait.
+func (u *unit) daysWithoutReport(ctx context.Context, row *restoreRow, in RestoreRequest) (days []dayWithoutReport, err error) {
+	err = u.NewRaw(`select concat_ws('/', r.rail, nullif(r.bank, ''), to_char(m.day, 'YYYY-MM-DD')) as name, m.day < (clock_timestamp() at time zone 'UTC')::date as over from (
+			select ?0 as rail, `+bankOf("?1")+` as bank where ?0 <> ''
+			union (select a.rail, `+bankOf("a.rail_identity")+` from payout_attempts a where a.outcome is distinct from 'not_sent' order by a.started_at desc limit 1)
+			union select a.rail, `+bankOf("a.rail_identity")+` from payout_attempts a`+joinWaiting+`) r,
+		database_identity d, clock c, generate_series(date_trunc('day', d.heartbeat_at at time zone 'UTC'), (?2::timestamptz - c.shift) at time zone 'UTC', interval '1 day') as m (day)
+		where not exists (select from rail_report_days t where t.rail = r.rail and `+bankOf("t.rail_identity")+` = r.bank and t.day = m.day::date and t.report_id is not null) order by 1`,
+		in.Rail.Name, orEmpty(in.Rail.column()), row.BegunAt.Add(in.SettlementDelay)).Scan(ctx, &days)
 	if err != nil {
 		return nil, fmt.Errorf("read the days of reports: %w", err)
 	}

@@ -163,9 +163,9 @@ func TestReportsAreFetchedFromTheLastHeartbeatOn(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	require.Nil(t, beats(t, b.Service, 1))
-	require.Empty(t, must(b.Service.ReportDays(t.Context(), modeltest.RailName, time.Now())))
+	require.Empty(t, must(b.Service.ReportDays(t.Context(), scripted, time.Now())))
 	execute(t, b, "update database_identity set heartbeat_at = now() - interval '2 days'")
-	require.Len(t, must(b.Service.ReportDays(t.Context(), modeltest.RailName, time.Now())), 2)
+	require.Len(t, must(b.Service.ReportDays(t.Context(), scripted, time.Now())), 2)
 }
 
 func TestARestoreIsNotDismissedWithUnknownPayments(t *testing.T) {
@@ -224,7 +224,7 @@ func TestARestoreIsFinishedWhenEveryPaymentIsAnswered(t *testing.T) {
 	_, err = b.Service.FinishRestore(t.Context(), b.Operator, slow)
 	require.ErrorContains(t, err, "2 days have no report", "its reports confirm late")
 	other := in
-	other.Rail = "new"
+	other.Rail.Name = "new"
 	_, err = b.Service.FinishRestore(t.Context(), b.Operator, other)
 	require.ErrorContains(t, err, "have no report, so payments after the backup may be unknown: new/", "the database has forgotten what it paid through it")
 	_, err = b.Service.FinishRestore(t.Context(), b.Operator, in)

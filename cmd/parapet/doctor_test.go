@@ -171,6 +171,24 @@ func TestTheDoctorFindsMoneyInDoubtAtAnotherRail(t *testing.T) {
 	require.Equal(t, "payouts in doubt at "+modeltest.RailName+": 1", d.Found)
 }
 
+func TestDoctorFindsDaysWithoutAReportOfAnotherBank(t *testing.T) {
+	t.Parallel()
+	s, b := healthy(t)
+	policy := b.Cover("quake-circle", nil)
+	b.Record(modeltest.PolicyIBAN(policy.ID))
+	b.Work()
+	b.Observe(modeltest.Quake("us1", b.Now(), hazard.Point{Latitude: 24.174, Longitude: 121.653}, "6.4"))
+	b.Work()
+	former := model.RailIdentity{Name: modeltest.RailName, Address: "https://former.example"}
+	require.NoError(t, b.Service.RegisterRail(t.Context(), former))
+	yesterday := time.Now().UTC().AddDate(0, 0, -1)
+	_, err := b.DB.Pool.Exec(t.Context(), "update payout_attempts set rail_identity = $1, started_at = $2::timestamptz + (select shift from clock)", former.ID(), yesterday)
+	require.NoError(t, err)
+	d := verdictOf(t, examine(t.Context(), s), "reports elsewhere")
+	require.Equal(t, watch, d.Verdict)
+	require.Equal(t, describeRail(former)+" has payouts that its reports settle, and no report of "+yesterday.Format(time.DateOnly), d.Found)
+}
+
 func TestTheDoctorSpeaksToPeopleAndPrograms(t *testing.T) {
 	t.Parallel()
 	found := []diagnosis{{"database", well, "Postgres 15", ""}, {"rail", ill, "no answer:\n\tlost\n\tlost\nover", "Call them."}}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -20,7 +19,6 @@ import (
 	"parapet/internal/filestore"
 	"parapet/jobs"
 	"parapet/jobs/feed"
-	"parapet/jobs/rail"
 	"parapet/migrations"
 	"parapet/model"
 )
@@ -237,57 +235,4 @@ func tryStore(ctx context.Context, store filestore.Store) error {
 		err = errors.New("what was read is not what was written")
 	}
 	return errors.Join(err, file.Close(), store.Delete(ctx, key))
-}
-
-// examineDoubts finds payouts that wait for a bank which is not the configured one.
-func (w *ward) examineDoubts(ctx context.Context, here model.RailIdentity) {
-	if w.service == nil {
-		return
-	}
-	counts, err := w.service.DoubtsElsewhere(ctx, model.System(), here)
-	if err != nil {
-		w.say("doubts elsewhere", ill, err.Error(), "See the server's log.")
-	}
-	byID := func(a, b model.RailIdentity) int { return cmp.Compare(a.ID(), b.ID()) }
-	for _, other := range slices.SortedFunc(maps.Keys(counts), byID) {
-		advice := "Name that rail until it has settled them, or hand in its report (parapet ops reconcile), or resolve each: " + here.Name + " is not asked about them."
-		if other.Name == here.Name {
-			advice += fmt.Sprintf(" When this is the same bank at a new address: parapet rail adopt --from %s --to %s --reason …, by two operators.", other.ID(), here.ID())
-		}
-		w.say("doubts elsewhere", ill, fmt.Sprintf("payouts in doubt at %s: %d", describeRail(other), counts[other]), advice)
-	}
-}
-
-func describeRail(r model.RailIdentity) string {
-	return strings.TrimSpace(r.Name + " " + r.Address)
-}
-
-// examineRail asks the rail about a key that nobody used.
-func (w *ward) examineRail(ctx context.Context) {
-	if w.settings.Rail == "" || w.river == nil {
-		return // complete has said so
-	}
-	payment, err := w.openRail()
-	if err == nil {
-		err = jobs.Trustworthy(payment)
-	}
-	if !w.judge("rail", err, w.settings.Rail+" can be used", "Correct what is named; a rail must remember keys longer than payouts are retried.") {
-		return
-	}
-	w.examineDoubts(ctx, jobs.IdentityOf(payment))
-	if w.settings.Rail == rail.SimulatorName {
-		w.say("rail answers", watch, "the simulator pays nobody", "Name a real rail in production.")
-		return
-	}
-	if !payment.Capabilities().Inquirable {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, examineTime)
-	defer cancel()
-	result := payment.Inquire(ctx, "doctor."+rand.Text())
-	if result.Outcome == rail.Unknown || result.Outcome == rail.NotSent {
-		w.say("rail answers", ill, fmt.Sprintf("%s: %v", result.Code, result.Err), "Check PARAPET_RAIL_URL and PARAPET_RAIL_SECRET with whoever runs the rail.")
-		return
-	}
-	w.say("rail answers", well, string(result.Outcome)+" to an unknown key", "")
 }

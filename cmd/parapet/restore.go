@@ -7,7 +7,9 @@ import (
 	"io"
 	"time"
 
+	"parapet/internal/egress"
 	"parapet/internal/filestore"
+	"parapet/jobs"
 	"parapet/model"
 )
 
@@ -45,7 +47,7 @@ func restoreCommand(ctx context.Context, args []string, out io.Writer) error {
 	}
 	if args[0] == "finish" {
 		set.BoolVar(&in.WithoutReports, "without-reports", false, "the bank's statement was compared by hand, because the rail does not report what it paid")
-		set.Func("accept-day", "`RAIL/YYYY-MM-DD` of a day that has no report and was compared with the bank's statement by hand; repeat it for each day", func(day string) error {
+		set.Func("accept-day", "`DAY`, as the refusal names it, of a day that has no report and was compared with the bank's statement by hand; repeat it for each day", func(day string) error {
 			in.AcceptedDays = append(in.AcceptedDays, day)
 			return nil
 		})
@@ -61,7 +63,14 @@ func restoreCommand(ctx context.Context, args []string, out io.Writer) error {
 	if args[0] == "finish" && able.ReturnsOnly && !in.WithoutReports {
 		return fmt.Errorf("the reports of %s show only what came back: compare the bank's statement with parapet ops payouts, then say --without-reports", s.Rail)
 	}
-	in.Rail, in.SettlementDelay = s.Rail, able.SettlementDelay
+	in.SettlementDelay = able.SettlementDelay
+	if args[0] == "finish" {
+		payment, err := (&app{settings: s, guard: egress.New(egress.Config{Loopback: s.Loopback})}).openRail()
+		if err != nil {
+			return err
+		}
+		in.Rail = jobs.IdentityOf(payment)
+	}
 	service, closeDomain, err := openWithFiles(ctx)
 	if err != nil {
 		return err

@@ -214,7 +214,7 @@ func (r *restoredCluster) report(t *testing.T) {
 		day := today.AddDate(0, 0, -ago)
 		done, err := jobs.Reconcile(t.Context(), r.Service, from, day)
 		require.NoError(t, err)
-		require.NoError(t, r.Service.TakeDay(t.Context(), from.Name(), day, done.ID))
+		require.NoError(t, r.Service.TakeDay(t.Context(), jobs.IdentityOf(from), day, done.ID))
 	}
 }
 

@@ -496,6 +496,29 @@ func (ec *executionContext) fieldContext_RailIdentity_inDoubt(_ context.Context,
 	return graphql.NewScalarFieldContext("RailIdentity", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
+func (ec *executionContext) _RailIdentity_daysWithoutReport(ctx context.Context, field graphql.CollectedField, obj *model.KnownRail) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RailIdentity_daysWithoutReport(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DaysWithoutReport, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []string) graphql.Marshaler {
+			return ec.marshalNString2ᚕstringᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RailIdentity_daysWithoutReport(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RailIdentity", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
 // endregion **************************** field.gotpl *****************************
 
 // region    **************************** input.gotpl *****************************
@@ -734,6 +757,11 @@ func (ec *executionContext) _RailIdentity(ctx context.Context, sel ast.Selection
 			}
 		case "inDoubt":
 			out.Values[i] = ec._RailIdentity_inDoubt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "daysWithoutReport":
+			out.Values[i] = ec._RailIdentity_daysWithoutReport(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}

@@ -1335,13 +1335,14 @@ type ComplexityRoot struct {
 	}
 
 	RailIdentity struct {
-		Account     func(childComplexity int) int
-		Address     func(childComplexity int) int
-		Bank        func(childComplexity int) int
-		FirstUsedAt func(childComplexity int) int
-		ID          func(childComplexity int) int
-		InDoubt     func(childComplexity int) int
-		Name        func(childComplexity int) int
+		Account           func(childComplexity int) int
+		Address           func(childComplexity int) int
+		Bank              func(childComplexity int) int
+		DaysWithoutReport func(childComplexity int) int
+		FirstUsedAt       func(childComplexity int) int
+		ID                func(childComplexity int) int
+		InDoubt           func(childComplexity int) int
+		Name              func(childComplexity int) int
 	}
 
 	ReconcilePayload struct {
@@ -7581,6 +7582,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.RailIdentity.Bank(childComplexity), true
+	case "RailIdentity.daysWithoutReport":
+		if e.ComplexityRoot.RailIdentity.DaysWithoutReport == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RailIdentity.DaysWithoutReport(childComplexity), true
 	case "RailIdentity.firstUsedAt":
 		if e.ComplexityRoot.RailIdentity.FirstUsedAt == nil {
 			break
@@ -12786,6 +12793,11 @@ type RailIdentity {
   firstUsedAt: DateTime!
   "Payouts in doubt that only this bank can settle."
   inDoubt: Int!
+  """
+  UTC days that are over and of which no report of this bank was applied, as YYYY-MM-DD, since the oldest payment that one of its
+  reports settles: the oldest 100. Reports of a bank that payouts no longer go to are not fetched; hand them in by reconcile.
+  """
+  daysWithoutReport: [String!]!
 }
 
 "Two operators' word that one identity is the same bank as another."
@@ -16496,6 +16508,8 @@ func (ec *executionContext) childFields_RailIdentity(ctx context.Context, field 
 		return ec.fieldContext_RailIdentity_firstUsedAt(ctx, field)
 	case "inDoubt":
 		return ec.fieldContext_RailIdentity_inDoubt(ctx, field)
+	case "daysWithoutReport":
+		return ec.fieldContext_RailIdentity_daysWithoutReport(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type RailIdentity", field.Name)
 }
