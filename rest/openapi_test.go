@@ -177,7 +177,7 @@ func TestEverythingIsDescribed(t *testing.T) {
 	for name, schema := range doc.Components.Schemas {
 		require.NotEmpty(t, schema.Description, name)
 		for member, property := range schema.Properties {
-			require.NotEmpty(t, property.Description, "%s.%s: add it to words.yaml", name, member)
+			require.NotEmpty(t, property.Description, "%s.%s: add it to descriptions.yaml", name, member)
 		}
 	}
 	require.NotEmpty(t, doc.Webhooks)
@@ -196,14 +196,14 @@ func TestEverythingIsDescribed(t *testing.T) {
 		require.NotEmpty(t, header.Description, name)
 	}
 	var said map[string]map[string]string
-	text, err = os.ReadFile("words.yaml")
+	text, err = os.ReadFile("descriptions.yaml")
 	require.NoError(t, err)
 	require.NoError(t, yaml.Unmarshal(text, &said))
 	delete(said, "Every")
 	for name, members := range said {
 		for member := range members {
 			if member != "" {
-				require.Contains(t, doc.Components.Schemas[name].Properties, member, "words.yaml speaks of %s.%s", name, member)
+				require.Contains(t, doc.Components.Schemas[name].Properties, member, "descriptions.yaml speaks of %s.%s", name, member)
 			}
 		}
 	}

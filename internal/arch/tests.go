@@ -15,10 +15,10 @@ var clockReaders = map[string]string{
 	"internal/devissuer":     "development tokens are issued now",
 	"internal/devpg":         "waiting for a starting server has a deadline",
 	"jobs/heartbeat.go":      "a rail reports days of the world's calendar",
-	"jobs/payout.go":         "the age of an order right before it is sent: a worker that was suspended must not send an old one",
+	"jobs/release_payout.go":         "the age of an order right before it is sent: a worker that was suspended must not send an old one",
 	"jobs/workers.go":        "how long a job took, for its line in the log",
 	"model/dbconn":           "how long a server has not answered, measured where it is waited for",
-	"rest/patience.go":       "a connection's deadlines are on the machine's clock",
+	"rest/timeouts.go":       "a connection's deadlines are on the machine's clock",
 	"model/partner_cache.go": "the age of a cached answer; business time stays with the database",
 }
 

@@ -22,10 +22,10 @@ var harmless = []string{"Name", "Identity", "Capabilities", "Enter"}
 
 // pureCallbacks are callbacks that only compute, each with its reason.
 var pureCallbacks = map[string]string{
-	"model/release_send.go.statement": "it runs a statement on the session of sends, which is no transaction",
-	"model/match_apart.go.do":         "it runs outside transactions and begins its own",
+	"model/release_permit.go.statement": "it runs a statement on the session of sends, which is no transaction",
+	"model/match_split.go.do":         "it runs outside transactions and begins its own",
 	"model/partner_cache.go.load":     "it reads rows of the database",
-	"model/feed_state.go.find":        "it looks for an instant in observations that were read before",
+	"model/feed_poll.go.find":        "it looks for an instant in observations that were read before",
 }
 
 // networkPackages are packages that are all network.

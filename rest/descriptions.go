@@ -9,7 +9,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-//go:embed words.yaml
+//go:embed descriptions.yaml
 var wordsYAML []byte
 
 // every is the part of the words that all schemas share, and whole the word for
@@ -21,7 +21,7 @@ const every, whole = "Every", ""
 func describe(schemas huma.Registry) error {
 	var says map[string]map[string]string
 	if err := yaml.Unmarshal(wordsYAML, &says); err != nil {
-		return fmt.Errorf("words.yaml: %w", err)
+		return fmt.Errorf("descriptions.yaml: %w", err)
 	}
 	for name, schema := range schemas.Map() {
 		if schema.Description == "" {
