@@ -91,7 +91,7 @@ func domain(db *model.Database, pool *pgxpool.Pool, slices bool, pause func(cont
 		return nil, err
 	}
 	return model.New(model.Config{
-		DB: db, Queue: queue, Jobs: queue.NewDesk(pool), Development: true, Slices: slices, Pause: pause,
+		DB: db, Queue: queue, Jobs: queue.NewDesk(pool), Development: true, Slices: slices, Pause: pause, ResumeCheckTimeout: modeltest.Unhurried,
 		Keys: model.Keys{
 			Seal:        []model.SealKey{{ID: "jobs", Secret: []byte("0123456789abcdef0123456789abcdef")}},
 			Fingerprint: []byte("fingerprint-key-of-the-tests-0123"),

@@ -68,8 +68,8 @@ type ReleasesResumed struct {
 	Resumption *ReleaseResumption
 }
 
-// How long a request to resume waits for the check of the invariants, and for how long a
-// run repeats a check that fails.
+// How long a request to resume waits for the check of the invariants unless Config says
+// otherwise, and for how long a run repeats a check that fails.
 const (
 	resumeCheckTimeout = 2 * time.Second
 	resumeCheckLimit   = 10 * time.Minute
@@ -122,9 +122,9 @@ func (s *Service) ResumeReleases(ctx context.Context, actor Actor, in ResumeRequ
 }
 
 // checkBriefly checks the invariants of what changed lately; false when that takes
-// longer than resumeCheckTimeout.
+// longer than Config.ResumeCheckTimeout.
 func (s *Service) checkBriefly(ctx context.Context) (checked bool, err error) {
-	brief, cancel := context.WithTimeout(ctx, resumeCheckTimeout)
+	brief, cancel := context.WithTimeout(ctx, s.resumeCheckTimeout)
 	defer cancel()
 	err = s.CheckChanged(brief)
 	if err != nil && ctx.Err() == nil && errors.Is(brief.Err(), context.DeadlineExceeded) {

@@ -12,9 +12,9 @@ import (
 )
 
 // stopped makes a payout that waits for the end of a stop.
-func stopped(t *testing.T) *modeltest.Bundle {
+func stopped(t *testing.T, with ...modeltest.Option) *modeltest.Bundle {
 	t.Helper()
-	b := modeltest.New(t, modeltest.Unchecked())
+	b := modeltest.New(t, append(with, modeltest.Unchecked())...)
 	claim := owed(b)
 	stop(t, b)
 	b.Record(modeltest.IBAN(claim.ID))
@@ -97,7 +97,7 @@ func slowCheck(t *testing.T, b *modeltest.Bundle) (release func()) {
 
 func TestResumptionChecksWhatTheRequestCannotWaitFor(t *testing.T) {
 	t.Parallel()
-	b := stopped(t)
+	b := stopped(t, modeltest.WithResumeCheck(100*time.Millisecond))
 	release := slowCheck(t, b)
 	resumed, err := b.Service.ResumeReleases(t.Context(), b.Operator, model.ResumeRequest{Reason: "All is well."})
 	require.NoError(t, err)
@@ -125,7 +125,7 @@ func TestResumptionChecksWhatTheRequestCannotWaitFor(t *testing.T) {
 
 func TestResumptionIsRefusedWhenItCannotBeChecked(t *testing.T) {
 	t.Parallel()
-	b := stopped(t)
+	b := stopped(t, modeltest.WithResumeCheck(100*time.Millisecond))
 	release := slowCheck(t, b)
 	defer release()
 	require.NoError(t, resume(t, b, false))

@@ -35,6 +35,9 @@ type Config struct {
 	Webhooks       Webhooks
 	// Pause lets time pass between two looks at what is leaving; nil waits.
 	Pause func(context.Context, time.Duration) error
+	// ResumeCheckTimeout is how long ResumeReleases waits for the check of the invariants
+	// before it leaves the check to the run; zero is two seconds.
+	ResumeCheckTimeout time.Duration
 	// Slices says that the rail takes payouts in slices: ReleaseSlice is asked for
 	// instead of ReleasePayout for each.
 	Slices bool
@@ -79,7 +82,10 @@ type Service struct {
 	rails          sync.Map // identities that were registered, by RailIdentity
 	sends          *sendSession
 	pause          func(context.Context, time.Duration) error
-	relays         atomic.Bool // the last pass of the relay, in this process, had something to do
+
+	resumeCheckTimeout time.Duration
+
+	relays atomic.Bool // the last pass of the relay, in this process, had something to do
 }
 
 // New makes the domain layer. It does not touch the database.
@@ -100,10 +106,13 @@ func New(c Config) (*Service, error) {
 	if c.Pause == nil {
 		c.Pause = waitFor
 	}
+	if c.ResumeCheckTimeout == 0 {
+		c.ResumeCheckTimeout = resumeCheckTimeout
+	}
 	return &Service{
 		db: c.DB.Bun, pool: c.DB.Pool, queue: c.Queue, jobs: c.Jobs, files: c.Files, keys: c.Keys, cursorKeys: cursorKeys,
 		history: c.History, development: c.Development, rehearsalClock: c.RehearsalClock, slices: c.Slices, webhooks: c.Webhooks,
-		committed: make(chan struct{}, 1), sends: newSendSession(c.DB.Pool.Config().ConnConfig), pause: c.Pause,
+		committed: make(chan struct{}, 1), sends: newSendSession(c.DB.Pool.Config().ConnConfig), pause: c.Pause, resumeCheckTimeout: c.ResumeCheckTimeout,
 	}, nil
 }
 

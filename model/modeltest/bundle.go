@@ -42,7 +42,10 @@ type options struct {
 	server     string
 	shipped    bool
 	fixedClock bool
-	pause      func(context.Context, time.Duration) error
+
+	resumeCheck time.Duration
+
+	pause func(context.Context, time.Duration) error
 }
 
 // WithConnections sets the size of the pool, 8 by default.
@@ -65,6 +68,13 @@ func WithPause(pause func(context.Context, time.Duration) error) Option {
 	return func(o *options) { o.pause = pause }
 }
 
+// Unhurried is how long ResumeReleases waits for its check in tests, so that a run does
+// not depend on the machine's speed.
+const Unhurried = time.Minute
+
+// WithResumeCheck limits the time that ResumeReleases waits for its check.
+func WithResumeCheck(limit time.Duration) Option { return func(o *options) { o.resumeCheck = limit } }
+
 // On makes the database on a server of the test's own, one that it may restart; the
 // address is that of an empty database.
 func On(address string) Option { return func(o *options) { o.server = address } }
@@ -73,7 +83,7 @@ func On(address string) Option { return func(o *options) { o.server = address } 
 // Consistent.
 func New(t testing.TB, with ...Option) *Bundle {
 	t.Helper()
-	o := options{size: 8}
+	o := options{size: 8, resumeCheck: Unhurried}
 	for _, option := range with {
 		option(&o)
 	}
@@ -82,7 +92,7 @@ func New(t testing.TB, with ...Option) *Bundle {
 	files, err := filestore.OpenFolder(folder)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, files.Close()) })
-	service, err := model.New(model.Config{DB: db, Queue: Queue{}, Files: files, Keys: Keys(), Development: !o.production, RehearsalClock: !o.fixedClock, Pause: o.pause})
+	service, err := model.New(model.Config{DB: db, Queue: Queue{}, Files: files, Keys: Keys(), Development: !o.production, RehearsalClock: !o.fixedClock, Pause: o.pause, ResumeCheckTimeout: o.resumeCheck})
 	require.NoError(t, err)
 	b := &Bundle{
 		Service: service, DB: db, URL: url, Files: folder, Rail: &Rail{},
