@@ -10,6 +10,7 @@ import (
 	"parapet/graph/scalar"
 	"parapet/internal/upload"
 	"parapet/model"
+	"parapet/model/money"
 )
 
 // reading holds the values of variables against the types that a document declares
@@ -98,7 +99,7 @@ func (r *reading) list(of *ast.Type, v any) {
 func (r *reading) object(def *ast.Definition, v any) {
 	members, is := v.(map[string]any)
 	if !is {
-		r.fault("type", "give an object.")
+		r.fault("type", wantedObject(def))
 		return
 	}
 	for _, field := range def.Fields {
@@ -158,7 +159,7 @@ func (r *reading) wanted(of *ast.Type) string {
 	}
 	def := r.schema.Types[of.NamedType]
 	if def.Kind == ast.InputObject {
-		return "give an object."
+		return wantedObject(def)
 	}
 	if def.Kind == ast.Enum {
 		words := make([]string, len(def.EnumValues))
@@ -172,4 +173,12 @@ func (r *reading) wanted(of *ast.Type) string {
 		"Long": "give a whole number.", "DateTime": "give an RFC 3339 time with its zone, such as 2018-02-06T15:50:42Z.", "Decimal": `give a decimal as text, such as "6.4".`,
 		"Duration": "give an ISO 8601 duration, such as P365D.", "Metadata": "give an object.", "MetadataChange": "give an object.", "JSON": "give JSON.",
 	}[def.Name]
+}
+
+// wantedObject says what is right for an input object.
+func wantedObject(def *ast.Definition) string {
+	if def.Name == "MoneyInput" {
+		return "give " + money.ObjectForm + "."
+	}
+	return "give an object."
 }

@@ -55,6 +55,18 @@ func TestVariablesAreReadAtOnce(t *testing.T) {
 	require.Empty(t, d.ask(t, ask{document: `query($ids: [ID!]!) { nodes(ids: $ids) { id } }`, variables: map[string]any{"ids": "pol_1"}}).Errors, "one stands for a list of one")
 }
 
+func TestMoneyGivenAsANumberSaysHowToWriteIt(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	const want = `Give an object of minor units and a currency: {"amount": 1250, "currency": "USD"} for 12.50 USD.`
+	document := `mutation($in: OpenClaimInput!) { openClaim(input: $in) { claim { id } } }`
+	for _, given := range []any{12.5, 1250, "12.50 USD", []int{1250}} {
+		out := d.ask(t, ask{document: document, variables: map[string]any{"in": map[string]any{"policyId": "pol_01h455vb4pex5vsknk084sn02q", "requestedAmount": given}}})
+		require.Equal(t, "validation_failed", out.code(), out.body)
+		require.Equal(t, []model.FieldError{{Pointer: "/variables/in/requestedAmount", Code: "type", Detail: want}}, out.Errors[0].Extensions.Errors)
+	}
+}
+
 // plainValue is something of a type that is right as far as the schema tells.
 func plainValue(s *ast.Schema, of *ast.Type) any {
 	def := s.Types[of.Name()]

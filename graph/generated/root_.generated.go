@@ -13339,7 +13339,7 @@ type Money {
   currency: String!
 }
 
-"A whole number of minor units and their currency."
+"A whole number of minor units and their currency: {amount: 1250, currency: \"USD\"} for 12.50 USD."
 input MoneyInput {
   "Minor units: cents for USD, yen for JPY, fils for KWD."
   amount: Long!
