@@ -13361,7 +13361,7 @@ type Cover {
   limit: Money!
   "When cover starts; null: at the instant of binding."
   startsAt: DateTime
-  "How long cover runs."
+  "How long cover runs, in whole days, weeks, months or years: P365D."
   term: Duration!
   "Time after the start in which nothing pays."
   waitingPeriod: Duration!
