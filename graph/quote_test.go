@@ -46,6 +46,18 @@ func TestQuoteAndBind(t *testing.T) {
 	require.Equal(t, bound["id"], again.Errors[0].Extensions.ResourceID)
 }
 
+func TestQuoteOfAnotherEditionLacksItsEventsAlone(t *testing.T) {
+	t.Parallel()
+	d := open(t, modeltest.Unchecked())
+	quote := d.Quote("quake-circle", nil)
+	_, err := d.DB.Pool.Exec(t.Context(), `update quotes set basis = (basis::jsonb || '{"dataset_digest": "sha256:of-last-year"}')::json`)
+	require.NoError(t, err)
+	got := d.ask(t, ask{document: `query($id: ID!) { quote(id: $id) { id weighedEvents { totalCount } } }`, variables: map[string]any{"id": quote.ID}})
+	require.Equal(t, "state_conflict", got.code())
+	require.Equal(t, []any{"quote", "weighedEvents"}, got.Errors[0].Path)
+	require.JSONEq(t, `{"quote": {"id": "`+quote.ID+`", "weighedEvents": null}}`, string(got.Data))
+}
+
 func TestWrongInput(t *testing.T) {
 	t.Parallel()
 	d := open(t)

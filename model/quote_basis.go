@@ -13,7 +13,7 @@ import (
 
 // GetQuoteBasis lists the past events that a quote's price weighs, newest first.
 // Errors: not_found, parameter_invalid, cursor_invalid, state_conflict when this
-// release ships another edition of the data that the quote was priced on.
+// release has another edition of the data or another formula than the quote was priced by.
 func (s *Service) GetQuoteBasis(ctx context.Context, actor Actor, quote string, in PageRequest) (*Page[pricing.WeighedEvent], error) {
 	record, err := s.GetQuote(ctx, actor, quote)
 	if err != nil {
@@ -30,7 +30,7 @@ func (s *Service) WeighedEvents(actor Actor, quote *wire.Quote, in PageRequest) 
 		return nil, err
 	}
 	events, err := pricing.WeighAgain(quote.Cover, quote.Basis, quote.History, s.history)
-	if other := (*pricing.OtherData)(nil); errors.As(err, &other) {
+	if other := (*pricing.OtherBasis)(nil); errors.As(err, &other) {
 		return nil, Fail(CodeStateConflict, "The events cannot be weighed again: %s. The sums in the quote's basis stay as they are; ask for a new quote to see its events.", other)
 	}
 	if err != nil {

@@ -56,11 +56,37 @@ func TestQuoteBasisOfAnotherEditionOfTheData(t *testing.T) {
 	require.Equal(t, model.CodeParameterInvalid, failure(t, err).Code)
 	_, err = b.Service.GetQuoteBasis(t.Context(), b.Acme, quote.ID, model.PageRequest{Cursor: "made-up"})
 	require.Equal(t, model.CodeCursorInvalid, failure(t, err).Code)
-	other := *quote
-	other.Basis.DatasetDigest = "sha256:of-last-year"
-	_, err = b.Service.WeighedEvents(b.Acme, &other, model.PageRequest{})
-	require.Equal(t, model.CodeStateConflict, failure(t, err).Code)
-	require.ErrorContains(t, err, "sha256:of-last-year")
+}
+
+// TestQuoteOfAnotherEditionKeepsItsSums reads quotes that were priced on other data, and
+// by a later formula, as after a restart with an older release.
+func TestQuoteOfAnotherEditionKeepsItsSums(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]string{
+		"data with the digest sha256:of-last-year": `{"dataset_digest": "sha256:of-last-year"}`,
+		"formula 3 and data with the digest ":      `{"formula": 3}`,
+	} {
+		for _, product := range []string{"quake-circle", "cyclone-circle", "rain-excess"} {
+			t.Run(product+" "+name, func(t *testing.T) {
+				t.Parallel()
+				b := modeltest.New(t, modeltest.Unchecked())
+				quote := b.Quote(product, nil)
+				_, err := b.DB.Pool.Exec(t.Context(), "update quotes set basis = (basis::jsonb || $1)::json", change)
+				require.NoError(t, err)
+				_, err = b.Service.GetQuoteBasis(t.Context(), b.Acme, quote.ID, model.PageRequest{})
+				require.Equal(t, model.CodeStateConflict, failure(t, err).Code)
+				require.ErrorContains(t, err, name)
+				require.ErrorContains(t, err, "this release has formula 2 and "+quote.Basis.DatasetDigest)
+				read, err := b.Service.GetQuote(t.Context(), b.Acme, quote.ID)
+				require.NoError(t, err)
+				require.Equal(t, quote.Price, read.Price)
+				require.Equal(t, quote.Basis.WeightSum, read.Basis.WeightSum)
+				require.Len(t, read.History, len(quote.History))
+				_, err = b.Service.BindPolicy(t.Context(), b.Acme, model.BindRequest{QuoteID: quote.ID})
+				require.NoError(t, err)
+			})
+		}
+	}
 }
 
 // TestQuoteOfTheOldFormulaStaysReadable weighs what such a quote has kept: its history.

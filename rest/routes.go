@@ -37,7 +37,7 @@ func (d *door) cover() []route {
 		reads("/quotes/{quote_id}", model.ScopeQuotesRead, d.getQuote).
 			named("getQuote", "Quotes", "Read a quote", ""),
 		lists("/quotes/{quote_id}/basis", model.ScopeQuotesRead, d.getQuoteBasis).refuses(model.CodeStateConflict).
-			named("getQuoteBasis", "Prices", "List the events of a price", "The past events that the price weighs, newest first, found again in the data set that the quote's basis names: they add up to its sums. 409 state_conflict when this server has another edition of the data set."),
+			named("getQuoteBasis", "Prices", "List the events of a price", "The past events that the price weighs, newest first, found again in the data set that the quote's basis names: they add up to its sums. 409 state_conflict, naming both, when this server has another edition of the data set or another formula: the quote keeps its sums, and can be bound as long as it is valid."),
 
 		creates("/policies", model.ScopePoliciesWrite, d.bindPolicy).atLocation().refuses(model.CodeQuoteAlreadyBound, model.CodeQuoteExpired, model.CodeCapacityExceeded, model.CodeMoratoriumActive, model.CodeReferenceTaken).heldTo(heldQuote).
 			named("createPolicy", "Policies", "Bind a quote", "Makes the quoted cover binding at once. A quote binds once: a second time is 409 quote_already_bound with the policy in resource_id."),

@@ -12484,7 +12484,8 @@ type Quote implements Node {
   history: [PastEvent!]!
   """
   The past events that the price weighs, newest first, found again in the data set that basis names: they add up to its
-  sums. Errors: parameter_invalid, cursor_invalid, state_conflict when this server has another edition of the data set.
+  sums. Errors: parameter_invalid, cursor_invalid, state_conflict, naming both, when this server has another edition of
+  the data set or another formula; the quote keeps its sums.
   """
   weighedEvents(
     "How many, 1 to 100; 25 when left out."

@@ -9,24 +9,32 @@ import (
 	"parapet/model/trigger"
 )
 
-// OtherData is the error when the events of a price cannot be weighed again,
-// because this release ships another edition of the data.
-type OtherData struct{ Priced, Shipped string } //nolint:errname // names what is wrong
+// OtherBasis is the error when the events of a price cannot be weighed again,
+// because this release has another edition of the data or another formula.
+type OtherBasis struct{ Priced, Shipped BasisVersion } //nolint:errname // names what is wrong
 
-// Error names both digests.
-func (e *OtherData) Error() string {
-	return fmt.Sprintf("the price rests on data with the digest %s; this release has %s", e.Priced, e.Shipped)
+// BasisVersion is what the weights of events follow from, with the terms.
+type BasisVersion struct {
+	Formula int
+	Digest  string // of the data set
+}
+
+// Error names both versions.
+func (e *OtherBasis) Error() string {
+	return fmt.Sprintf("the price rests on formula %d and data with the digest %s; this release has formula %d and %s",
+		e.Priced.Formula, e.Priced.Digest, e.Shipped.Formula, e.Shipped.Digest)
 }
 
 // WeighAgain lists the events of a price anew, newest first, from what the quote
 // shows: they add up to the sums of its basis. Formula 1 did not smooth: each
-// event that would have paid counts with its factor. Errors: *OtherData.
+// event that would have paid counts with its factor. Errors: *OtherBasis.
 func WeighAgain(c trigger.Cover, b Basis, past []Past, h *hazard.History) ([]WeighedEvent, error) {
-	if b.Formula < Formula {
+	if b.Formula < 2 {
 		return unsmoothed(past), nil
 	}
-	if digest := datasetOf(c, h).Digest; digest != b.DatasetDigest {
-		return nil, &OtherData{Priced: b.DatasetDigest, Shipped: digest}
+	priced, shipped := BasisVersion{b.Formula, b.DatasetDigest}, BasisVersion{Formula, datasetOf(c, h).Digest}
+	if priced != shipped {
+		return nil, &OtherBasis{Priced: priced, Shipped: shipped}
 	}
 	s, err := b.Season.private()
 	if err != nil {

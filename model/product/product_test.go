@@ -22,6 +22,7 @@ func TestShippedProductsPassTheGate(t *testing.T) {
 			q, err := p.Price([]byte(`{"partner":"acme"}`), asOf, hazard.Shipped())
 			require.NoError(t, err)
 			require.Empty(t, q.Ignored)
+			require.Contains(t, string(p.ContextSchema()), "in whole days, weeks, months or years; a part of a day is refused")
 		})
 	}
 }
