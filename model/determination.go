@@ -80,7 +80,7 @@ func (u *unit) determine(p *policyRow, occ *occurrenceRow, facts trigger.Occurre
 func publicDetermination(p *policyRow, facts trigger.Occurrence, d trigger.Determination) wire.Determination {
 	unit := p.Cover.Trigger.Unit
 	public := wire.Determination{
-		Threshold:  wire.Measure{Value: d.Threshold.String(), Unit: unit}, OccurredAt: d.OccurredAt,
+		Threshold: wire.Measure{Value: d.Threshold.String(), Unit: unit}, OccurredAt: d.OccurredAt,
 		DistanceKM: d.DistanceKM, Factor: d.Factor.String(),
 		Amount: money.New(d.Amount, p.Currency), Stage: publicStage(d.Stage),
 		SourceVersion: facts.SourceVersion, TermsHash: p.TermsHash,

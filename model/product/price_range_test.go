@@ -15,55 +15,65 @@ import (
 	"parapet/model/trigger"
 )
 
-// expectedRate is a rate on line, in percent of the limit.
+// expectedRate is a rate on line in percent of the limit: what the formula gives on the
+// shipped data, and what was computed before this service priced it, on the data to 2022
+// and on other data to 2016; 0 where it was not.
 type expectedRate struct {
-	product, context   string
-	percent, tolerance float64 // tolerance in percentage points
+	name, product, context string
+	percent                float64
+	to2022, to2016         float64
 }
 
-// quakeRates are those of the default earthquake cover on the data to 2022. What was
-// computed elsewhere before this service priced it is held to a tenth; the other rates
-// are what the formula gives, and beside them stands what was computed elsewhere on the
-// data to 2016.
-func quakeRates() map[string]expectedRate {
-	quake := func(latitude, longitude float64, more string, percent, tolerance float64) expectedRate {
-		context := fmt.Sprintf(`{"partner":"acme","location":{"latitude":%g,"longitude":%g}%s}`, latitude, longitude, more)
-		return expectedRate{"quake-circle", context, percent, tolerance}
+// expectedRates are those of the default covers.
+func expectedRates() []expectedRate {
+	quake := func(latitude, longitude float64, more string) string {
+		return fmt.Sprintf(`{"partner":"acme","location":{"latitude":%g,"longitude":%g}%s}`, latitude, longitude, more)
 	}
 	const anyDepth = `,"maximum_depth_km":800`
-	return map[string]expectedRate{
-		"Hualien":             quake(23.98, 121.61, "", 14.5, 0.1),
-		"Hualien, any depth":  quake(23.98, 121.61, anyDepth, 14.5, 0.1),
-		"Santiago":            quake(-33.45, -70.67, "", 3.71, 0.05), // the product's limit of 100 km leaves two out
-		"Santiago, any depth": quake(-33.45, -70.67, anyDepth, 3.9, 0.1),
-		"Tokyo":               quake(35.68, 139.69, "", 2.9, 0.1),
-		"Mexico City":         quake(19.43, -99.13, "", 1.0, 0.1),    // 0.6 to 2016
-		"Padang":              quake(-0.95, 100.35, "", 3.77, 0.05),  // 4 to 2016
-		"Kathmandu":           quake(27.72, 85.32, "", 3.36, 0.05),   // 3.6 to 2016
-		"Lima":                quake(-12.05, -77.04, "", 2.20, 0.05), // 2.5 to 2016
-		"Los Angeles":         quake(34.05, -118.24, "", 2.12, 0.05), // 2.3 to 2016
-		"Istanbul":            quake(41.01, 28.98, "", 1.69, 0.05),   // 1.8 to 2016
-		"San Francisco":       quake(37.77, -122.42, "", 1.14, 0.05), // 1.4 to 2016
-		"Berlin":              quake(52.52, 13.40, "", 0.58, 0.05),   // 0.6 to 2016
+	return []expectedRate{
+		{"Hualien", "quake-circle", quake(23.98, 121.61, ""), 14.47, 14.5, 14.5},
+		{"Santiago", "quake-circle", quake(-33.45, -70.67, ""), 3.71, 0, 4}, // the limit of 100 km leaves two earthquakes out
+		{"Santiago, any depth", "quake-circle", quake(-33.45, -70.67, anyDepth), 3.92, 3.9, 4},
+		{"Padang", "quake-circle", quake(-0.95, 100.35, ""), 3.77, 0, 4},
+		{"Kathmandu", "quake-circle", quake(27.72, 85.32, ""), 3.36, 0, 3.6},
+		{"Tokyo", "quake-circle", quake(35.68, 139.69, ""), 2.87, 2.9, 3.2},
+		{"Lima", "quake-circle", quake(-12.05, -77.04, ""), 2.20, 0, 2.5},
+		{"Los Angeles", "quake-circle", quake(34.05, -118.24, ""), 2.12, 0, 2.3},
+		{"Istanbul", "quake-circle", quake(41.01, 28.98, ""), 1.69, 0, 1.8},
+		{"San Francisco", "quake-circle", quake(37.77, -122.42, ""), 1.14, 0, 1.4},
+		{"Mexico City", "quake-circle", quake(19.43, -99.13, ""), 1.0, 1.0, 0.6},
+		{"Berlin", "quake-circle", quake(52.52, 13.40, ""), 0.58, 0, 0.6},
+		{"Miami, wind", "cyclone-circle", `{"partner":"acme"}`, 7.5, 7.5, 0},
+		{"Milwaukee, excess", "rain-excess", `{"partner":"acme"}`, 14.8, 14.8, 0},
+		{"Merced, excess", "rain-excess", `{"partner":"acme","station":"Merced"}`, 2.9, 2.9, 0},
+		{"Milwaukee, deficit", "rain-deficit", `{"partner":"acme"}`, 20.1, 20.1, 0},
 	}
 }
 
-// TestPricesAreOfTheExpectedOrder holds the rate on line of the default covers.
+// TestPricesAreOfTheExpectedOrder compares the rate on line of each quote with what was
+// computed elsewhere: within a tenth of a percentage point on the same data, and within
+// a quarter of the rate where only the data to 2016 was priced. -v prints the table.
 func TestPricesAreOfTheExpectedOrder(t *testing.T) {
 	t.Parallel()
-	rates := quakeRates()
-	rates["Miami, wind"] = expectedRate{"cyclone-circle", `{"partner":"acme"}`, 7.5, 0.1}
-	rates["Milwaukee, excess"] = expectedRate{"rain-excess", `{"partner":"acme"}`, 14.8, 0.1}
-	rates["Merced, excess"] = expectedRate{"rain-excess", `{"partner":"acme","station":"Merced"}`, 2.9, 0.1}
-	rates["Milwaukee, deficit"] = expectedRate{"rain-deficit", `{"partner":"acme"}`, 20.1, 0.1}
-	for name, expected := range rates {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			q, err := shipped(t, expected.product).Price([]byte(expected.context), asOf, hazard.Shipped())
-			require.NoError(t, err)
-			require.InDelta(t, expected.percent, 100*q.Price.RateOnLine.InexactFloat64(), expected.tolerance)
-		})
+	for _, expected := range expectedRates() {
+		q, err := shipped(t, expected.product).Price([]byte(expected.context), asOf, hazard.Shipped())
+		require.NoError(t, err, expected.name)
+		rate := 100 * q.Price.RateOnLine.InexactFloat64()
+		t.Logf("%-19s %6.2f %% here; elsewhere %s to 2022, %s to 2016", expected.name, rate, percent(expected.to2022), percent(expected.to2016))
+		require.InDelta(t, expected.percent, rate, 0.05, expected.name)
+		if expected.to2022 != 0 {
+			require.InDelta(t, expected.to2022, rate, 0.1, expected.name)
+		} else {
+			require.InEpsilon(t, expected.to2016, rate, 0.25, expected.name)
+		}
 	}
+}
+
+func percent(rate float64) string {
+	if rate == 0 {
+		return "      –"
+	}
+	return fmt.Sprintf("%5.1f %%", rate)
 }
 
 // TestOneMoreRungNeverCostsLess is what a partner found: the mean severity of the old formula
