@@ -57,7 +57,15 @@ type heartbeatMark struct {
 	At        time.Time `json:"at"`
 }
 
+// heartbeatSlots is how many of the newest heartbeats the file store has by their numbers.
+const heartbeatSlots = 64
+
 func markKey(lineage uuid.UUID) string { return "database/" + lineage.String() + ".json" }
+
+// slotKey is where one heartbeat is, until heartbeatSlots later ones.
+func slotKey(lineage uuid.UUID, heartbeat int64) string {
+	return fmt.Sprintf("database/%s/%d.json", lineage, heartbeat%heartbeatSlots)
+}
 
 // readDatabase reads the row and where the database runs. The clock is the machine's,
 // because business time may be shifted.
@@ -78,12 +86,26 @@ func readDatabase(ctx context.Context, db bun.IDB, lock string) (*databaseRow, e
 	return row, nil
 }
 
-// readMark reads the last heartbeat of the file store; nil when it has none.
-func (s *Service) readMark(ctx context.Context, lineage uuid.UUID) (*heartbeatMark, error) {
+// readMark reads the last heartbeat of the file store, or the one that follows the
+// database's own: a process that was slow may have replaced the last by an earlier one. It
+// is nil when the store has none.
+func (s *Service) readMark(ctx context.Context, row *databaseRow) (*heartbeatMark, error) {
 	if s.files == nil {
 		return nil, nil //nolint:nilnil // as without a mark
 	}
-	object, err := s.files.Open(ctx, markKey(lineage))
+	last, err := s.openMark(ctx, markKey(row.Lineage))
+	if err != nil {
+		return nil, err
+	}
+	following, err := s.openMark(ctx, slotKey(row.Lineage, row.Heartbeat+1))
+	if err == nil && following != nil && (last == nil || following.Heartbeat > last.Heartbeat) {
+		last = following
+	}
+	return last, err
+}
+
+func (s *Service) openMark(ctx context.Context, key string) (*heartbeatMark, error) {
+	object, err := s.files.Open(ctx, key)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil //nolint:nilnil // a new database, or a new file store
 	}
@@ -104,8 +126,10 @@ func (s *Service) readMark(ctx context.Context, lineage uuid.UUID) (*heartbeatMa
 
 func (s *Service) saveMark(ctx context.Context, m heartbeatMark) error {
 	text, err := json.Marshal(m)
-	if err == nil {
-		err = s.files.Put(ctx, markKey(m.Lineage), bytes.NewReader(text))
+	for _, key := range []string{slotKey(m.Lineage, m.Heartbeat), markKey(m.Lineage)} {
+		if err == nil {
+			err = s.files.Put(ctx, key, bytes.NewReader(text))
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("%w: save the heartbeat: %w", ErrFileStore, err)
@@ -178,7 +202,7 @@ func (s *Service) loadMark(ctx context.Context) (*heartbeatMark, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.readMark(ctx, row.Lineage)
+	return s.readMark(ctx, row)
 }
 
 // saveHeartbeat saves the next heartbeat and where the database runs.
@@ -214,6 +238,6 @@ func (s *Service) RestoreSigns(ctx context.Context) (string, error) {
 	if standing != nil {
 		return standing.Signs, nil
 	}
-	known, err := s.readMark(ctx, row.Lineage)
+	known, err := s.readMark(ctx, row)
 	return row.restoreSigns(known), explain(err)
 }

@@ -51,6 +51,15 @@ func TestADatabaseThatWasSetBackIsNoticed(t *testing.T) {
 			t.Helper()
 			execute(t, b, "update database_identity set heartbeat = heartbeat - 1")
 		}, "heartbeat"},
+		"behind a heartbeat that a slow process replaced by an earlier one": {func(t *testing.T, b *modeltest.Bundle) {
+			t.Helper()
+			folder := filepath.Join(b.Files, "database")
+			last := must(filepath.Glob(filepath.Join(folder, "*.json")))[0]
+			late := must(os.ReadFile(last))
+			require.Nil(t, beats(t, b.Service, 1))
+			require.NoError(t, os.WriteFile(last, late, 0o600))
+			execute(t, b, "update database_identity set heartbeat = heartbeat - 1")
+		}, "heartbeat"},
 		"promoted": {func(t *testing.T, b *modeltest.Bundle) {
 			t.Helper()
 			execute(t, b, moved)
