@@ -3,8 +3,6 @@ package model
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -133,14 +131,17 @@ func (s *Service) FinishRestore(ctx context.Context, actor Actor, in RestoreRequ
 
 // DismissRestore says that the database was not restored, although it was noticed: nothing
 // was lost, as after a promotion. Payouts that were stopped because of it go on. It is
-// refused while the rail reports payments that the database does not know. Operators only.
+// refused while the rail reports payments that the database does not know, and while
+// heartbeats are missing unless an operator compared the rail's statement instead: commits
+// are lost then, and a debt that was paid may be made again in other parts, under keys
+// that the rail does not know. Operators only.
 // Errors: validation_failed, state_conflict.
 func (s *Service) DismissRestore(ctx context.Context, actor Actor, in RestoreRequest) (*Restore, error) {
 	return s.changeRestore(ctx, actor, in, func(ctx context.Context, u *unit, row *restoreRow) (*restoreRow, error) {
 		if row == nil || row.BegunAt != nil {
 			return nil, Fail(CodeStateConflict, "No restore was noticed that could be dismissed; one that was begun has to be finished.")
 		}
-		if err := u.requireNoUnknownPayments(ctx); err != nil {
+		if err := u.requireNothingLost(ctx, row, in); err != nil {
 			return nil, err
 		}
 		if row.StopID != nil {
@@ -184,80 +185,6 @@ func (s *Service) changeRestore(ctx context.Context, actor Actor, in RestoreRequ
 		return nil
 	})
 	return restore, err
-}
-
-// requireSettled refuses while payments after the backup may be unknown.
-func (u *unit) requireSettled(ctx context.Context, row *restoreRow, in RestoreRequest) error {
-	if err := u.requireNoUnknownPayments(ctx); err != nil {
-		return err
-	}
-	if err := u.requireNoDifferences(ctx, *row.BegunAt); err != nil || in.WithoutReports {
-		return err
-	}
-	missing, err := u.daysWithoutReport(ctx, row, in)
-	if err != nil {
-		return err
-	}
-	for _, accepted := range in.AcceptedDays {
-		at := slices.IndexFunc(missing, func(m dayWithoutReport) bool { return m.Name == accepted })
-		switch {
-		case at < 0:
-			return Fail(CodeStateConflict, "%s: the day has a report, or none is needed; accept only days that have none.", accepted)
-		case !missing[at].Over:
-			return Fail(CodeStateConflict, "%s: the day is not over, so the bank may still pay on it; accept it after midnight UTC, compared with the bank's statement of the whole day.", accepted)
-		}
-	}
-	var names []string
-	for _, m := range missing {
-		if !slices.Contains(in.AcceptedDays, m.Name) {
-			names = append(names, m.Name)
-		}
-	}
-	if n := len(names); n > 0 {
-		return Fail(CodeStateConflict, "%d days have no report, so payments after the backup may be unknown: %s. Wait for the reports, "+
-			"or compare the bank's statement of these days and accept each by name: --accept-day %s.", n, strings.Join(names[:min(n, maxDaysShown)], ", "), names[0])
-	}
-	return nil
-}
-
-// maxDaysShown is how many days without a report an error or an identity names.
-const maxDaysShown = 100
-
-// dayWithoutReport is a UTC day of which no report of a bank was applied.
-type dayWithoutReport struct {
-	Name string // as operators accept it
-	Over bool
-}
-
-// daysWithoutReport returns the days of which no report was applied, from the last
-// heartbeat before the restore to the day that confirms the last payment before it: of the
-// bank that payouts go to, of the one that had the last order, which may have had lost
-// ones too, and of each with payouts that wait.
-func (u *unit) daysWithoutReport(ctx context.Context, row *restoreRow, in RestoreRequest) (days []dayWithoutReport, err error) {
-	err = u.NewRaw(`select concat_ws('/', r.rail, nullif(r.bank, ''), to_char(m.day, 'YYYY-MM-DD')) as name, m.day < (clock_timestamp() at time zone 'UTC')::date as over from (
-			select ?0 as rail, `+bankOf("?1")+` as bank where ?0 <> ''
-			union (select a.rail, `+bankOf("a.rail_identity")+` from payout_attempts a where a.outcome is distinct from 'not_sent' order by a.started_at desc limit 1)
-			union select a.rail, `+bankOf("a.rail_identity")+` from payout_attempts a`+joinWaiting+`) r,
-		database_identity d, clock c, generate_series(date_trunc('day', d.heartbeat_at at time zone 'UTC'), (?2::timestamptz - c.shift) at time zone 'UTC', interval '1 day') as m (day)
-		where not exists (select from rail_report_days t where t.rail = r.rail and `+bankOf("t.rail_identity")+` = r.bank and t.day = m.day::date and t.report_id is not null) order by 1`,
-		in.Rail.Name, orEmpty(in.Rail.column()), row.BegunAt.Add(in.SettlementDelay)).Scan(ctx, &days)
-	if err != nil {
-		return nil, fmt.Errorf("read the days of reports: %w", err)
-	}
-	return days, nil
-}
-
-// requireNoUnknownPayments refuses while the rail reports payments that the database does
-// not know and nobody has answered.
-func (u *unit) requireNoUnknownPayments(ctx context.Context) error {
-	unknown, err := u.unansweredLines(ctx)
-	if err != nil {
-		return err
-	}
-	if unknown > 0 {
-		return Fail(CodeStateConflict, "%d payments that the rail reports are unknown here and unanswered; see parapet ops findings.", unknown)
-	}
-	return nil
 }
 
 // endRestore ends the restore. The next heartbeat is above every one in the file store, and

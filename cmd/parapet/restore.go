@@ -45,8 +45,10 @@ func restoreCommand(ctx context.Context, args []string, out io.Writer) error {
 	if args[0] != "status" {
 		set.StringVar(&in.Reason, "reason", "", "why, for the audit log")
 	}
+	if args[0] == "finish" || args[0] == "dismiss" {
+		set.BoolVar(&in.WithoutReports, "without-reports", false, "the bank's statement was compared by hand, because the rail does not report what it paid, or not yet")
+	}
 	if args[0] == "finish" {
-		set.BoolVar(&in.WithoutReports, "without-reports", false, "the bank's statement was compared by hand, because the rail does not report what it paid")
 		set.Func("accept-day", "`DAY`, as the refusal names it, of a day that has no report and was compared with the bank's statement by hand; repeat it for each day", func(day string) error {
 			in.AcceptedDays = append(in.AcceptedDays, day)
 			return nil

@@ -1,0 +1,38 @@
+package model_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/model"
+	"parapet/model/modeltest"
+)
+
+func TestARestoreIsNotDismissedWithUnknownPayments(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	setBack(t, b)
+	reportUnknown(t, b)
+	in := model.RestoreRequest{Reason: "A promotion.", WithoutReports: true}
+	_, err := b.Service.DismissRestore(t.Context(), b.Operator, in)
+	require.ErrorContains(t, err, "1 payments")
+	execute(t, b, "update findings set closed_at = now(), closed_by = 'olive', closed_reason = 'It was paid by hand.'")
+	_, err = b.Service.DismissRestore(t.Context(), b.Operator, in)
+	require.NoError(t, err)
+}
+
+// A stop that stood before the restore was noticed stays when the restore is dismissed.
+func TestADismissedRestoreEndsItsOwnStopOnly(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	stop(t, b)
+	require.Nil(t, beats(t, b.Service, 1))
+	execute(t, b, "update database_identity set timeline = timeline - 1")
+	forgetMark(t, b)
+	require.NotNil(t, beats(t, b.Service, 1))
+	_, err := b.Service.DismissRestore(t.Context(), b.Operator, model.RestoreRequest{Reason: "A promotion."})
+	require.NoError(t, err, "no heartbeat is missing")
+	require.True(t, must(b.Service.Stopped(t.Context())))
+	require.NoError(t, resume(t, b, false))
+}
