@@ -121,6 +121,18 @@ func TestParseTellsEveryMistakeAtOnce(t *testing.T) {
 	require.Equal(t, []string{""}, pointers(understood([]byte(`null`), new(specimen))))
 }
 
+func TestParseNamesTheMembersThatThereAre(t *testing.T) {
+	t.Parallel()
+	for want, into := range map[string]any{
+		"It does not exist; there are amount, currency.": new(wire.Money),
+		"It does not exist; the object has no members.":  new(struct{}),
+	} {
+		var e *model.Error
+		require.ErrorAs(t, understood([]byte(`{"reason":"x"}`), into), &e)
+		require.Equal(t, want, e.Fields[0].Detail)
+	}
+}
+
 func TestParseShowsHowMoneyIsWritten(t *testing.T) {
 	t.Parallel()
 	for _, money := range []string{`12.5`, `1250`, `"12.50 USD"`, `[]`} {

@@ -231,7 +231,7 @@ func (d *decoder) object(v reflect.Value) error {
 func (d *decoder) stranger(shape *shape) error {
 	if len(d.unknown) <= model.MaxFields {
 		d.unknown = append(d.unknown, model.FieldError{
-			Pointer: model.Bounded(d.here()), Code: string(model.CodeUnknownField), Detail: "It does not exist; there are " + shape.names + ".",
+			Pointer: model.Bounded(d.here()), Code: string(model.CodeUnknownField), Detail: "It does not exist; " + shape.names + ".",
 		})
 	}
 	return d.SkipValue()

@@ -10,7 +10,7 @@ import (
 type shape struct {
 	members []member
 	byName  map[string]int
-	names   string // for people
+	names   string // for people: "there are a, b"
 }
 
 type member struct {
@@ -42,7 +42,10 @@ func shapeOf(t reflect.Type) *shape {
 		})
 		names = append(names, name)
 	}
-	s.names = strings.Join(names, ", ")
+	s.names = "there are " + strings.Join(names, ", ")
+	if len(names) == 0 {
+		s.names = "the object has no members"
+	}
 	known, _ := shapes.LoadOrStore(t, s)
 	return known.(*shape)
 }
