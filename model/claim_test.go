@@ -12,6 +12,7 @@ import (
 	"parapet/model/hazard"
 	"parapet/model/modeltest"
 	"parapet/model/money"
+	"parapet/model/trigger"
 	"parapet/model/wire"
 )
 
@@ -77,6 +78,20 @@ func TestATriggerThatIsNotMetSaysByHowMuch(t *testing.T) {
 	require.Contains(t, below.Detail, "it was "+deep.Measures["depth"].Value+" km deep")
 	require.Equal(t, model.CodeNotFound, open("unknown").Code)
 	require.Zero(t, b.Rows()["claims"])
+}
+
+// TestClaimOfTheSecondOfBindingNamesTheMoments reports an earthquake in whole seconds, in
+// the second in which the policy was bound.
+func TestClaimOfTheSecondOfBindingNamesTheMoments(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy := b.Cover("quake-circle", nil)
+	before := policy.EffectiveAt.Add(-time.Microsecond)
+	b.Observe(modeltest.Quake("us1", before, epicentre, "6.4"))
+	_, _, err := b.Service.OpenClaim(t.Context(), b.Acme, sourceEvent(policy, "usgs", "us1"))
+	require.Equal(t, "outside_period", failure(t, err).Extra["reason"])
+	require.ErrorContains(t, err, fmt.Sprintf("The trigger is not met: it happened outside the period of cover, from %s to %s: at %s.",
+		policy.EffectiveAt.Format(trigger.TimeFormat), policy.ExpiresAt.Format(trigger.TimeFormat), before.Format(trigger.TimeFormat)))
 }
 
 func TestAForeignPolicyTakesNoClaim(t *testing.T) {

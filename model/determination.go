@@ -169,11 +169,12 @@ func reasonClause(p *policyRow, facts trigger.Occurrence, d trigger.Determinatio
 		}
 		return "the index stays on the wrong side of its threshold"
 	case trigger.OutsidePeriod:
-		return "it happened outside the period of cover"
+		return fmt.Sprintf("it happened outside the period of cover, from %s to %s: at %s",
+			p.EffectiveAt.UTC().Format(trigger.TimeFormat), p.ends().UTC().Format(trigger.TimeFormat), d.OccurredAt.UTC().Format(trigger.TimeFormat))
 	case trigger.OutsidePlace:
 		return outsidePlaceClause(p, facts, d)
 	case trigger.WaitingPeriod:
-		return "it happened in the waiting period"
+		return fmt.Sprintf("it happened in the waiting period, which ends at %s", p.PayableFrom.UTC().Format(trigger.TimeFormat))
 	case trigger.EvidenceNeeded:
 		return "days of the month or dekad are missing"
 	case trigger.SourcePreliminary:

@@ -100,11 +100,8 @@ func (v *verdict) termsSentence(said wire.Determination) string {
 			v.metClause(said), said.Threshold.Value, said.Threshold.Unit, said.Factor, limit, said.Amount)
 	case trigger.ThresholdNotMet:
 		return fmt.Sprintf("The trigger is not met: %s.", reasonClause(p, v.facts, v.d, said))
-	case trigger.OutsidePeriod:
-		return fmt.Sprintf("It happened outside the period of cover, from %s to %s: at %s.",
-			p.EffectiveAt.Format(time.RFC3339Nano), p.ends().Format(time.RFC3339Nano), v.d.OccurredAt.UTC().Format(time.RFC3339Nano))
-	case trigger.WaitingPeriod:
-		return fmt.Sprintf("It happened in the waiting period, which ends at %s.", p.PayableFrom.Format(time.RFC3339))
+	case trigger.OutsidePeriod, trigger.WaitingPeriod:
+		return sentenceOf(reasonClause(p, v.facts, v.d, said))
 	case trigger.EvidenceNeeded:
 		return fmt.Sprintf("So the trigger cannot be judged before the missing days are reported: %d.", v.facts.Rain.Missing())
 	case trigger.SourcePreliminary:
@@ -148,7 +145,7 @@ func (v *verdict) placeSentence() string {
 		return "Only its claim tells what it paid."
 	default:
 		clause := outsidePlaceClause(v.policy, v.facts, v.d)
-		return strings.ToUpper(clause[:1]) + clause[1:] + "."
+		return sentenceOf(clause)
 	}
 }
 
@@ -179,3 +176,6 @@ func (v *verdict) claimSentence() string {
 		return fmt.Sprintf("The claim %s was made of it and is %s; nothing is owed.", id, v.claim.Status)
 	}
 }
+
+// sentenceOf makes a sentence of a clause.
+func sentenceOf(clause string) string { return strings.ToUpper(clause[:1]) + clause[1:] + "." }

@@ -26,10 +26,13 @@ func TermsHash(product string, version int, c Cover) string {
 	}{product, version, c})
 }
 
+// TimeFormat is how the API writes times, which are in UTC: with microseconds.
+const TimeFormat = "2006-01-02T15:04:05.000000Z"
+
 // times are written as wire.Time writes them, so that the record of a quote or a policy
 // has the bytes that were hashed.
 var times = json.WithMarshalers(json.MarshalToFunc(func(out *jsontext.Encoder, at time.Time) error {
-	return out.WriteToken(jsontext.String(at.UTC().Format("2006-01-02T15:04:05.000000Z")))
+	return out.WriteToken(jsontext.String(at.UTC().Format(TimeFormat)))
 }))
 
 func digest(terms any) string {
