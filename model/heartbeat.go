@@ -143,6 +143,12 @@ func (r *databaseRow) hasMoved() bool {
 	return r.SystemIdentifier != nil && (*r.SystemIdentifier != r.CurrentSystem || *r.Timeline != r.CurrentTimeline)
 }
 
+// isElsewhere reports whether the database ran on another cluster or timeline when the
+// other row was read.
+func (r *databaseRow) isElsewhere(than *databaseRow) bool {
+	return r.CurrentSystem != than.CurrentSystem || r.CurrentTimeline != than.CurrentTimeline
+}
+
 // restoreSigns says why the database may have been restored from a backup; empty when
 // nothing shows it. A move that lost nothing is no sign: the database then has the last
 // heartbeat of the file store.
@@ -168,15 +174,19 @@ func (r *databaseRow) restoreSigns(known *heartbeatMark) string {
 // restore, noticed now or before; while one is open no heartbeat is recorded, no payout is
 // sent and no event is numbered. Workers call it before they start. Errors: ErrFileStore.
 func (s *Service) RecordHeartbeat(ctx context.Context) (open *Restore, err error) {
-	known, err := s.loadMark(ctx)
+	seen, known, err := s.loadMark(ctx)
 	if err != nil {
 		return nil, explain(err)
 	}
 	var next *heartbeatMark
+	moved := false
 	err = s.change(ctx, System(), func(ctx context.Context, u *unit) error {
 		row, err := readDatabase(ctx, u, "UPDATE")
 		if err != nil {
 			return err
+		}
+		if moved = row.isElsewhere(seen); moved {
+			return nil
 		}
 		standing, err := u.openRestore(ctx)
 		if err == nil && standing == nil {
@@ -191,18 +201,23 @@ func (s *Service) RecordHeartbeat(ctx context.Context) (open *Restore, err error
 		}
 		return err
 	})
+	if err == nil && moved { // what was read of the file store may be from before the last write to the other database
+		return s.RecordHeartbeat(ctx)
+	}
 	if err != nil || next == nil || s.files == nil {
 		return open, err
 	}
 	return open, explain(firstOf(s.saveMark(ctx, *next), s.saveCheckpoints(ctx, next.Lineage)))
 }
 
-func (s *Service) loadMark(ctx context.Context) (*heartbeatMark, error) {
+// loadMark reads the database's row and then the last heartbeat of the file store.
+func (s *Service) loadMark(ctx context.Context) (*databaseRow, *heartbeatMark, error) {
 	row, err := readDatabase(ctx, s.db, "")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return s.readMark(ctx, row)
+	known, err := s.readMark(ctx, row)
+	return row, known, err
 }
 
 // saveHeartbeat saves the next heartbeat and where the database runs.

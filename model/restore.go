@@ -93,7 +93,7 @@ type RestoreRequest struct {
 // sequences above its end have named other events. It must run before any worker starts.
 // Operators only. Errors: validation_failed, state_conflict.
 func (s *Service) BeginRestore(ctx context.Context, actor Actor, in RestoreRequest) (*Restore, error) {
-	known, err := s.loadMark(ctx)
+	_, known, err := s.loadMark(ctx)
 	if err != nil {
 		return nil, explain(err)
 	}
