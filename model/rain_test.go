@@ -322,6 +322,7 @@ func TestMonthIsJudgedWhenEveryDayIsFinal(t *testing.T) {
 	require.Equal(t, policy.Cover.Place.Station+"/"+first.Format(time.DateOnly), claim.Occurrence.SourceEventID)
 	require.Equal(t, first, claim.Occurrence.OccurredAt)
 	require.Equal(t, first.AddDate(0, 0, len(values)-1), claim.Determination.OccurredAt)
+	require.Contains(t, string(b.Timeline(claim.ID)[0].Data), `"occurred_at":"`+first.Format(trigger.TimeFormat)+`"`)
 }
 
 func TestMonthWithAMissingDayWaitsForIt(t *testing.T) {
@@ -350,6 +351,7 @@ func TestMonthWithAMissingDayWaitsForIt(t *testing.T) {
 			decided := b.OnlyClaim(policy)
 			require.Equal(t, claim.ID, decided.ID)
 			require.Equal(t, want, decided.Status)
+			require.Equal(t, first, decided.Occurrence.OccurredAt)
 			if e = told(t, b, policy, model.OccurrenceRef{ID: &claim.Occurrence.ID}); want == "approved" {
 				require.Contains(t, e.Sentences[1], "7 mm is below the attachment of 10 mm, which pays a share of 0.3 of the limit")
 			}
